@@ -75,12 +75,12 @@ def session(scratch: Path) -> SparkSession:
         "spark.driver.memory": "4g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "FATAL",  # a case reads a table that is not there yet, and Spark prints that at length
+        "spark.log.level": "FATAL",  # a case reads a table that does not exist yet, and Spark prints a long error
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         **SESSION_CONF,
     }
-    # as SparkSessionResource: the packages have options of Java, too, and come first
+    # before the options for a local session, as in SparkSessionResource: packages bring Java options, too
     settings = session_settings(["avro", "delta", "iceberg", "kafka"], settings, pyspark.__version__)
     settings |= local_java_options(settings, os.environ)
     options: dict[str, bool | float | int | str | None] = {**with_fetched_jars(settings)}
@@ -155,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         memory = [0]
 
         def say(line: str) -> None:
-            memory.append(worker_megabytes())  # workers live on for a minute, and Linux keeps the most they had
+            memory.append(worker_megabytes())  # an idle worker lives for a minute, and VmHWM is its maximum
             print(line, file=sys.stderr, flush=True)
 
         results = measure(cases, settings, options.repeats, say)

@@ -44,6 +44,7 @@ class _ToAvro:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         read, write = side_codec(Format("json_schema", value_schema())).read, avro_out(value_schema()).write
+        # Confluent's format: a zero byte, the id of the schema in four bytes, and the Avro value
         head = b"\0" + self.number.to_bytes(4, "big")
         for batch in batches:
             values = [head + write(read(text)[1]) for text in batch.column("value").to_pylist()]
@@ -65,6 +66,7 @@ def bare_avro(setting: Setting) -> None:
     """Reads the Avro values with Spark's own reader. Spark's reader gets the schema as an argument, and the bytes of
     the schema id are cut off first.
     """
+    # SQL counts from 1, so this leaves out the first five bytes
     parsed = from_avro(F.expr("substring(value, 6)"), avro_out(value_schema()).text)
     setting.to_parquet(_frame(setting).select(parsed.alias("v")).select("v.*"))
 

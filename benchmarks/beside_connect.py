@@ -78,7 +78,7 @@ _TEXTS = [name for name, kind in FLAT_FIELDS.items() if kind is Type.STRING]
 _WIDE_TEXTS = [name for name, schema in wide_schema().fields if schema.type is Type.STRING]
 _WARM = 2
 _SMALL_RUNS = 5
-_BATCH = 1_000  # as the benchmark's session and ``SparkSessionResource`` have Spark make them
+_BATCH = 1_000  # records
 
 
 def masks(fields: Sequence[str]) -> dict[str, str]:
@@ -183,7 +183,7 @@ def evaluated(values: list[bytes]) -> None:
 
 
 def _batches(values: list[bytes]) -> Iterator[pa.RecordBatch]:
-    """Yields the values as records of one topic, in batches of the size that Spark sends to its Python workers."""
+    """Yields the values as records of one topic, in batches of ``_BATCH`` records."""
     for first in range(0, len(values), _BATCH):
         batch = values[first : first + _BATCH]
         size = len(batch)
@@ -356,6 +356,7 @@ def summary(results: Sequence[Result], megabytes: int) -> list[str]:
         first, last = (medians.get(f"{who}, {n} cheap stages") for n in (_STAGES[0], _STAGES[-1]))
         if first and last:
             each = (last / first - 1) / (_STAGES[-1] - _STAGES[0])
+            # only our case, "flat: …", has a target
             result.append(f"one more cheap stage ({who}): {_share(each, 0.01 if who[0] == 'f' else None)}")
     if megabytes:
         result.append(f"memory of a Python worker at most: {megabytes} MB {'<=' if megabytes <= 300 else '>'} 300 MB")

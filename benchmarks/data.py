@@ -48,6 +48,7 @@ class DataSet:
 
     def records(self, asked: int) -> int:
         """Returns the number of records in the data set if the command line asks for ``asked`` records."""
+        # two minus signs round up: 7 records of share 10 are 1 record
         return min(-(-asked // self.share), self.most)
 
 
@@ -74,6 +75,7 @@ class Settings(Mapping[str, Setting]):
         if name not in self._settings:
             data = DATA[name]
             count = data.records(self._records)
+            # the records of "flat, 1,000" are in the folder flat-1000-v1
             folder = ensure(self._folder, count, name.partition(",")[0], data.make)
             scratch = self._scratch / name.replace(", ", "-").replace(",", "") / "out"
             scratch.parent.mkdir(parents=True, exist_ok=True)

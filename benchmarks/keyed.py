@@ -32,6 +32,7 @@ def _first(setting: Setting) -> DataFrame:
 
 def _changes(setting: Setting) -> DataFrame:
     """Returns the records that change the table. A tenth of the table's keys occur in these records."""
+    # pmod, because a hash may be negative
     return _first(setting).where(F.pmod(F.xxhash64("value"), F.lit(SHARE)) == 0)
 
 

@@ -65,7 +65,7 @@ def _timed(case: Case, setting: Setting) -> Taken:
     used, start = cpu_seconds(), time.perf_counter()
     own = case.run(setting)
     taken, spent = time.perf_counter() - start, cpu_seconds()
-    # processes that end may take theirs along
+    # the CPU time is smaller than before if a process has ended and its parent has not waited for it
     return own or Taken(taken, None if used is None or spent is None or spent < used else spent - used)
 
 
@@ -107,6 +107,7 @@ def micros(results: Sequence[Result]) -> dict[str, float | None]:
         mine, others = r.cpu_median, bare.cpu_median
         if mine is None or others is None:
             mine, others = r.median, bare.median
+        # the two cases may have different numbers of records
         costs[r.case.name] = (mine - others * r.records / bare.records) * 1e6 / r.records
     return costs
 

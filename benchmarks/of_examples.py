@@ -80,7 +80,7 @@ class ExampleRecord:
         interpreter, record = Interpreter(parse_chain(chain), None, form), Record("payments", 0, 42, 0, "CreateTime")
         outcomes = (lambda: interpreter.read(record, None, self.text.encode()), lambda: interpreter.run(record))
         done = all(step().status == PASSED for step in outcomes) and interpreter.write(record)[0].status == PASSED
-        return done and not (schema is not None and record.value is None)  # columns are made of a value
+        return done and not (schema is not None and record.value is None)  # a table of columns needs a value
 
     def _records(self, setting: Setting) -> Setting:
         value = F.lit(self.text).cast("binary") if self._is_value else F.col("value")

@@ -39,7 +39,7 @@ def page(runs: Sequence[Run]) -> str:
 
 
 def _figures(values: Sequence[float | None]) -> str:
-    alone = {1.0}  # what others are compared with
+    alone = {1.0}  # a case with which others are compared
     if None in values or set(values) == alone:
         return ""
     return " ".join(f"{value:.2f}" for value in values)

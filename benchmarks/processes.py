@@ -18,7 +18,7 @@ def cpu_seconds() -> float | None:
     ticks = 0
     for number in _below(os.getpid()):
         fields = _stat(number)
-        ticks += sum(map(int, fields[11:15])) if fields else 0  # utime, stime, and those of children
+        ticks += sum(map(int, fields[11:15])) if fields else 0  # utime, stime, cutime and cstime
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -31,9 +31,10 @@ def worker_megabytes() -> int:
         try:
             command = (_PROC / str(number) / "cmdline").read_bytes()
             if b"pyspark" in command and b"daemon" in command:
+                # VmHWM is the largest resident memory of the process so far, in kB
                 status = (_PROC / str(number) / "status").read_text()
                 most = max(most, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")))
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended meanwhile
             continue
     return most // 1024
 
@@ -56,6 +57,7 @@ def _stat(number: int) -> list[str]:
     process has ended.
     """
     try:
+        # the name of the process is in brackets, and may itself contain spaces and brackets
         return (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return []

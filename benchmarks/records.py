@@ -114,7 +114,9 @@ def ensure(folder: Path, records: int, name: str = "records", make: Value = valu
     done = target / "_SUCCESS"
     if not done.exists():
         target.mkdir(parents=True, exist_ok=True)
+        # two minus signs round up, so that no more than FILES files are written
         for number, table in enumerate(_batches(records, -(-records // FILES), make)):
             pq.write_table(table, target / f"part-{number}.parquet")
+        # without this file, the next call writes the records again, because an interrupted call leaves too few
         done.touch()
     return target

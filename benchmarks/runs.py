@@ -35,6 +35,7 @@ def _topics(setting: Setting, topics: int) -> FileTopics:
     """
     source = FileTopics(setting.scratch.with_name(f"topics{topics}"))
     if not Path(source.root).exists():
+        # pmod, because a hash may be negative
         number = F.pmod(F.hash("partition", "offset"), F.lit(topics))
         frame = setting.frame.withColumn("topic", F.concat(F.lit(f"{TOPIC}."), number))
         append_frame(source, frame.withColumn("timestamp_ms", F.unix_millis("timestamp")), ["partition", "offset"])

@@ -69,7 +69,7 @@ class IcebergWorker:
                 if is_done():
                     return
             except OSError:
-                pass  # it does not listen yet
+                pass  # the worker does not listen yet
             time.sleep(0.05)
         log = (self._folder / "worker.log").read_text()
         raise RuntimeError(f"Kafka Connect did not come to an end in {_SECONDS} s: {log[-3000:]}")
@@ -86,7 +86,7 @@ class IcebergWorker:
         try:
             version = (metadata / "version-hint.text").read_text().strip()
             table = json.loads((metadata / f"v{version}.metadata.json").read_text())
-        except (OSError, ValueError):  # none yet, or one that is being written
+        except (OSError, ValueError):  # the table does not exist yet, or a file is being written
             return 0
         current = table.get("current-snapshot-id")
         summaries = [s["summary"] for s in table.get("snapshots", []) if s["snapshot-id"] == current]
@@ -152,7 +152,7 @@ def _worker(folder: Path, servers: str, port: int) -> dict[str, str]:
         "value.converter": _JSON,
         "value.converter.schemas.enable": "false",
         "offset.storage.file.filename": str(folder / "offsets"),
-        # the sink answers its coordinator only where it gets records, or after so long: by default 60 s, twice
+        # a task without new records answers the sink's coordinator only after this time, by default 60 s
         "offset.flush.interval.ms": "500",
         "plugin.discovery": "only_scan",
         "consumer.auto.offset.reset": "earliest",
@@ -167,6 +167,6 @@ def _class_path() -> str:
     ships = Path(pyspark.__file__).parent / "jars"
     names = ("hadoop-client-", "commons-logging-", "log4j-", "slf4j-api-")
     first = [str(jar) for jar in sorted(ships.glob("*.jar")) if jar.name.startswith(names)]
-    # before Kafka's: an older slf4j there finds no logger, and nothing of what goes wrong is told
+    # before Kafka's jars, whose older slf4j would find no logger, so that no error would be logged
     jars = fetch_from_maven("org.apache.iceberg", _ARTIFACTS, VERSION)
     return ":".join([*first, f"{jars}/*", class_path()])

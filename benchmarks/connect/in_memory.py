@@ -83,4 +83,5 @@ def _export(values: Path, lines: Path) -> None:
         for file in sorted(values.glob("*.parquet")):
             for batch in pq.ParquetFile(file).iter_batches(columns=["value"]):
                 into.writelines(value + b"\n" for value in batch.column(0).to_pylist())
+    # only a complete file gets the final name, so an interrupted export is repeated
     result.rename(lines)

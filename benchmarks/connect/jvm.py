@@ -71,5 +71,6 @@ def started(arguments: Sequence[str], log: Path) -> Iterator[Jvm]:
         process.kill()
         process.wait()
         for pipe in (process.stdin, process.stdout):
+            # close() first writes what is left in the buffer, which fails because the JVM has ended
             with contextlib.suppress(OSError):
                 cast("IO[str]", pipe).close()

@@ -170,6 +170,7 @@ def no_dead_letters(evidence: Evidence) -> CheckVerdict:
     if failed >= evidence.failed_share * report.records_in:
         severity = "ERROR"
     elif bad := [topic for topic, counts in report.topics.items() if _mostly_failed(counts, evidence.failed_share)]:
+        # all records of a small topic may have failed although the share of the whole run is small
         severity = "ERROR"
         statement += f"; of {', '.join(bad[:_MOST_NAMES])} {evidence.failed_share:.0%} or more"
     metadata: dict[str, Any] = {"dead_letters": failed, "codes": codes}
@@ -181,6 +182,7 @@ def no_dead_letters(evidence: Evidence) -> CheckVerdict:
 
 
 def _mostly_failed(counts: TopicCounts, share: float) -> bool:
+    # without the first condition, a topic without records would count, because 0 >= share * 0
     return counts.failed_records > 0 and counts.failed_records >= share * counts.records
 
 
@@ -209,6 +211,7 @@ def rows_match_offsets(evidence: Evidence) -> CheckVerdict:
     report, rows, counted = evidence.report, evidence.facts.rows, evidence.facts.counted
     accounted = report.records_out + report.dropped + report.failed
     metadata = {"records_in": report.records_in, "accounted_for": accounted, "rows_committed": rows}
+    # with arrays-as-rows, a record becomes a row for each array element, and the run counts both
     if report.rows_in == report.records_in:
         unit = "records"
     else:
@@ -302,6 +305,7 @@ def dead_mask(evidence: Evidence) -> CheckVerdict:
             rows.append({**_NO_RECORD, **dict(zip(("stage", "action", "side", "path"), effect, strict=True))})
     hints = []
     for p in evidence.report.warnings:
+        # SMT303: no record can have the path; SMT350: the stage changed no record of this run there
         if p.code in ("SMT303", "SMT350") and p.hint:
             hints.append(p.hint)
     metadata = {

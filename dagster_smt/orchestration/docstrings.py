@@ -2,6 +2,7 @@
 
 import re
 
+# one entry may describe several attributes: ``since, until: The beginning and the end of …``
 _ATTRIBUTE = re.compile(r"(\w+(?:, \w+)*): (.*)", re.DOTALL)
 
 
@@ -15,11 +16,13 @@ def attribute_docs(cls: type) -> dict[str, str]:
     bases.
     """
     docs: dict[str, str] = {}
+    # base classes come first, so that a class can describe an inherited attribute anew
     for base in reversed(cls.__mro__):
         section = re.search(r"^ *Attributes:\n(.*?)(?:\n\n|\Z)", base.__doc__ or "", re.DOTALL | re.MULTILINE)
         if section is None:
             continue
         indent = len(section[1]) - len(section[1].lstrip())
+        # an entry begins at the indent of the section; the further lines of an entry are indented more deeply
         for entry in re.split("\n" + " " * indent + "(?! )", section[1].strip()):
             attribute = _ATTRIBUTE.fullmatch(entry)
             if attribute is not None:

@@ -104,6 +104,7 @@ class ErasableTables:
             yield SparkSessionResource().spark_session
             return
         with dg.build_resources(resources) as built:
+            # if there are several keys, they name the same resource
             spark = getattr(built, next(iter(resources)))
             if isinstance(spark, PipesSpark):
                 statement = "the definitions start Spark elsewhere, which only a run of Dagster can do"
@@ -116,6 +117,7 @@ class ErasableTables:
             if isinstance(one, dg.Definitions):
                 for key in self._spark_keys & (one.resources or {}).keys():
                     resources[key] = (one.resources or {})[key]
+        # one resource may have several keys, or be in several Definitions objects
         if len(set(map(id, resources.values()))) > 1:
             hint = "name tables of one session with --asset"
             statement = f"the tables have several Spark sessions: {', '.join(sorted(resources))}"
@@ -135,6 +137,7 @@ def places_of(table: PlannedAsset) -> list[str]:
         places.append(f"{kind} {table.sink.place}")
     if definition.dead_letters is not None or definition.dead_letter_topic:
         letters: Any = definition.dead_letters or table.table.source
+        # a table of dead letters has no topic, which would leave two spaces
         places.append(f"dead letters {definition.dead_letter_topic} {letters.place}".replace("  ", " "))
     places.append(f"register {definition.erasure.register_table.place}")
     return places

@@ -107,16 +107,20 @@ class SparkSessionResource(dg.ConfigurableResource):
     def _start(self) -> Any:
         import pyspark
 
+        # Spark reads this setting only when its context starts, so a session of Spark Connect cannot set it
         own = {**self._settings, SETTING: redacting(self.conf, SETTING)}
         conf = session_settings(_needed, {**SESSION_CONF, **CLASSIC_CONF, **own}, pyspark.__version__)
         if conf["spark.master"].startswith("local"):
             check_java()
             conf = {**LOCAL_CONF, **conf, **local_java_options(conf, os.environ)}
+            # without the variable, PySpark starts its workers with the first ``python3`` of PATH, which may be another
+            # environment
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if "spark.pyspark.python" in own:  # in a running process, PySpark reads only the environment variable
             os.environ["PYSPARK_PYTHON"] = own["spark.pyspark.python"]
         from pyspark.sql import SparkSession
 
+        # this is asked before getOrCreate, because afterwards there is always an active session
         _warn_if_ignored(SparkSession.getActiveSession(), resolved(self.conf, "conf"))
         with keep_sigint():
             return _configured(SparkSession.builder, with_fetched_jars(conf)).getOrCreate()
@@ -174,12 +178,14 @@ def _refuse_secrets(conf: Mapping[str, Any]) -> None:
 
 def forget_dead_jvm() -> None:
     """If the JVM of this process has died, ensures that the next session starts a new JVM."""
+    # without PySpark, this process has no JVM; definitions load without importing PySpark
     if "pyspark" not in sys.modules:
         return
     from pyspark import SparkContext
     from pyspark.sql import SparkSession, SQLContext
 
     process = getattr(SparkContext._gateway, "proc", None)
+    # proc is None if spark-submit has started the JVM before this process; poll() is None while the JVM runs
     if process is None or process.poll() is None:
         return
     # PySpark keeps these objects for the life of the process and never checks that their JVM is alive. No public
@@ -192,10 +198,12 @@ def _usable(session: Any) -> bool:
     """Returns True if ``session`` can still be used: it has not been stopped, and its JVM is still the JVM of this
     process.
     """
+    # the JVM of a Connect session is on the server, and its sparkContext raises an error
     if is_connect(session):
         return True
     from pyspark import SparkContext
 
+    # stop() clears the active context, and a new JVM brings a new one
     return session.sparkContext is SparkContext._active_spark_context
 
 
@@ -213,6 +221,7 @@ def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
         return
     fixed = []
     for k in conf:
+        # getOrCreate applies modifiable settings, such as spark.sql.ansi.enabled, to the running session
         if k not in _warned and not running.conf.isModifiable(k):
             fixed.append(k)
     different = []
@@ -240,6 +249,7 @@ def spark_session_of(resource: Any) -> Any:
     forget_dead_jvm()
     with keep_sigint():  # dagster-pyspark's lazy resource starts the session here
         session = getattr(resource, "spark_session", resource)
+    # the sessions of Spark, Spark Connect and Databricks Connect are different classes, so their methods are checked
     if not (hasattr(session, "createDataFrame") and hasattr(session, "conf")):
         hint = "use dagster_smt's SparkSessionResource, PySparkResource, LazyPySparkResource, or a SparkSession"
         raise ConfigError(Problem("SMT030", type(resource).__name__, "the resource holds no Spark session", hint))

@@ -119,6 +119,7 @@ def run(entry: GalleryChain) -> Result:
     interpreter, result = Interpreter(entry.parsed, Format("string"), entry.value), Result()
     for offset, data in enumerate(entry.records):
         headers = data.get("headers", {}).items()
+        # the timestamp is 2026-01-31T12:00:00Z
         record = Record(data.get("topic", "orders"), 0, offset, 1_769_860_800_000, "CreateTime")
         headers_as_read = []
         for name, text in headers:
@@ -145,6 +146,7 @@ def _line(chain: Chain, outcome: Outcome) -> str:
 
 
 def _written(record: Record, key: bytes | None, value: str) -> str:
+    # the page shows the topic only if it is not the default
     data: dict[str, str] = {"topic": record.topic or ""} if record.topic != "orders" else {}
     data |= {"key": key.decode()} if key is not None else {}
     sides = []
@@ -205,6 +207,7 @@ def _stages(chain: Chain, result: Result) -> str:
     for index, stage in enumerate(chain.stages):
         reached = []
         for o in result.outcomes:
+            # a record that passed the whole chain has the stage -1
             if o.stage < 0 or o.stage >= index:
                 reached.append(o)
         did = "; ".join(_did(chain, result, index)) or "nothing"

@@ -179,6 +179,7 @@ def _in_module(tree: ast.Module, module: str) -> Iterator[Use]:
                 parts = []
             for number, part in enumerate(parts[:2]):
                 if isinstance(part, ast.Constant) and CODE.fullmatch(str(part.value)):
+                    # Problem("SMT040", place, statement), but ("SMT409", statement) in other calls and in tuples
                     if isinstance(node, ast.Call) and _name(node.func) in _PLACED:
                         skip = 2
                     else:
@@ -201,6 +202,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
     """Yields the nodes of the syntax tree ``scope`` in the order of the source code, except the nodes of inner
     functions.
     """
+    # reversed, because pop() takes the last item of the stack
     stack = [*ast.iter_child_nodes(scope)][::-1]
     while stack:
         node = stack.pop()
@@ -251,6 +253,7 @@ def codes_page() -> str:
     lines += ["Each code has one meaning and is never reused. In a statement, `…` stands for a name, a path or a type."]
     lines += ["If a module composes a statement at run time, the table only names the module. A message of the program"]
     lines += ["also contains the location and a hint. No message quotes the value of a field.", ""]
+    # the fourth character of a code such as SMT101 is the digit of its area
     for area, codes in groupby(by_code().items(), key=lambda pair: pair[0][3]):
         lines += [f"## {area}xx: {AREAS[area]}", "", "| code | statement | module |", "|---|---|---|"]
         for code, places in codes:

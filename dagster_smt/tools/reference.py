@@ -93,6 +93,7 @@ def file_of(cls: type[Options]) -> str:
     name. The page about a class of Kafka is in no subfolder.
     """
     if _is_own(cls) and not is_kafkas(cls.connect_class):
+        # the class in dagster_smt.transforms.debezium.event_router has its page in the folder "debezium"
         inside = cls.__module__.split(".")[2:-1]
     else:
         inside = []
@@ -114,6 +115,7 @@ def page(cls: type[Options], report: ParityReport) -> str:
         parts += [_predicate_example(cls, example) for example in cls.examples]
     parts += [_parity(cls.__name__, report)] if is_kafkas(cls.connect_class) else []
     text = "\n\n".join(parts) + "\n"
+    # docstrings link to paths.md as if they were in its folder, but the page of a vendor's class is in a subfolder
     return text.replace("](paths.md)", f"]({'../' * file_of(cls).count('/')}paths.md)")
 
 
@@ -217,6 +219,7 @@ def paths_page() -> str:
         if issubclass(cls, NestedPaths):
             names.append(f"`{cls.__name__}`")
     who = f"These transforms accept field paths: {', '.join(names[:-1])} and {names[-1]}"
+    # _PATHS begins with the placeholder ``{}``, which ``who`` replaces
     lines = ["# Field paths", "", *textwrap.wrap(who + inspect.cleandoc(_PATHS).split("\n\n")[0][2:], 120)]
     lines += ["", inspect.cleandoc(_PATHS).partition("\n\n")[2], "", "## Forms", ""]
     lines += ["The results of `MaskField` with `replacement=*`.", "", "| syntax | path | matches | before | after |"]
@@ -242,6 +245,7 @@ def paths_page() -> str:
 
 def _code(text: str) -> str:
     """Returns ``text`` as code for a cell of a table."""
+    # in Markdown, a bar ends the cell of a table even if the bar is inside code
     return code(text).replace("|", "\\|")
 
 

@@ -42,6 +42,7 @@ def working_topics() -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     copy = Path(tempfile.mkdtemp(prefix=".topics-", dir=folder.parent))
     shutil.copytree(SHIPPED, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns("LICENSE"))
+    # mkdtemp creates a folder that only this user can read
     copy.chmod(0o755)
     try:
         copy.rename(folder)

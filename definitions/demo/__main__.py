@@ -88,6 +88,7 @@ def materialize_all() -> int:
     events: list[dg.AssetMaterialization] = []
     with dg.DagsterInstance.get() as instance:
         instance.add_dynamic_partitions(str(TOPICS.name), keys)
+        # a range follows the order in which the partitions were added, which an earlier run of the demo may have done
         every = instance.get_dynamic_partitions(str(TOPICS.name))
         whole = {"dagster/asset_partition_range_start": every[0], "dagster/asset_partition_range_end": every[-1]}
         for key, tags in ((["webhooks", "masked"], whole), (["webhooks", "pushes"], {})):
@@ -152,6 +153,7 @@ def _jvm_output_to(file: Path) -> Iterator[None]:
     terminal = os.dup(2)
     try:
         with file.open("ab") as log:
+            # a JVM inherits the file descriptor 2, so replacing sys.stderr would not be enough
             os.dup2(log.fileno(), 2)
         yield
     finally:

@@ -44,6 +44,7 @@ def append_pushes(count: int) -> tuple[int, int]:
     """Appends ``count`` copies of the shipped pushes to their topic. Returns the number of appended records, and the
     offset of the first of these records.
     """
+    # without the timestamps of the shipped records, as if the copies had just arrived
     once = [NewRecord(r.key, r.value) for r in shipped(PUSHES)]
     records: Iterable[NewRecord] = (once * (count // len(once) + 1))[:count]
     place = demo.topics()

@@ -71,7 +71,9 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
     )
 
     def requests(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        # a tick may be late, but requests what had ended at its scheduled time; the instance stores dynamic partitions
         with dg.partition_loading_context(context.scheduled_execution_time, context.instance):
+            # the last window that has ended is the time from the previous tick to this tick
             last = between_ticks.get_last_partition_window()
             ended = _ended_since(windows, last.start if last is not None else windows.start)
             keys = []
@@ -113,6 +115,7 @@ def _every_partition(name: str, asset: dg.AssetKey, partitions: dg.DynamicPartit
         keys = context.instance.get_dynamic_partitions(str(partitions.name))
         if not keys:
             return dg.SkipReason(f"there are no partitions of {partitions.name} yet")
+        # without a run key, because each tick is to start a run
         return dg.RunRequest(tags={SENSOR_TAG: name, **range_tags(keys)}, asset_selection=[asset])
 
     return requested

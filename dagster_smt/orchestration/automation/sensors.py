@@ -128,8 +128,10 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
     if spec.request_runs:
         due = {*added, *_unmaterialized(context, spec, known, set(live))}
         identities = source.identities(map(partition_key_to_topic, due))
+        # Dagster appends new keys, so this is their order once the result of this tick is stored
         for keys in _spans([*known, *added], due):
             run_requests.append(_request(spec, keys, identities))
+    # not ``live``: an excluded topic still exists, so its partition is not gone
     gone = sorted(set(known) - set(map(topic_to_partition_key, matches)))
     changes: list[Any] = [spec.partitions.build_add_request(added)] if added else []
     if gone and spec.on_vanished == "delete":
@@ -138,6 +140,8 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
     return dg.SensorResult(
         run_requests=run_requests,
         dynamic_partitions_requests=changes,
+        # Dagster rejects a reason beside run requests; without a reason, it logs a tick that only adds partitions as
+        # an empty result
         skip_reason=None if run_requests else summary,
         cursor=_report_vanished(context, spec, gone),
     )
@@ -171,6 +175,7 @@ def _unmaterialized(
 
     While a run that this sensor requested is in progress, the result is empty.
     """
+    # the run may be about to materialize these keys; the run key prevents a second run only for the same group of keys
     if _under_way(context, spec.name):
         return []
     done = context.instance.get_materialized_partitions(spec.asset)
@@ -288,6 +293,7 @@ class _Behind:
         """
         if self.max_age_seconds is None or seconds < self.max_age_seconds:
             return []
+        # max_age_seconds may be 0, by which no number can be divided
         return [f"turn {seconds // max(1.0, self.max_age_seconds):.0f}"]
 
     def enough(self, late: Sequence[Range], stored: Sequence[Range]) -> bool:
@@ -381,12 +387,14 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
         known = []
     ends, last = _reported(context, spec, len(known))
     late, stored = _unread(spec, known, ends)
+    # ``last`` is 0.0 if the table has no report yet, so that the table is old at once
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
     if not late or not (old or spec.enough(late, stored)):
         return dg.SensorResult(skip_reason=f"{number_of_records(late)} unread records")
     run_key = digest([*(f"{r.topic}-{r.partition}@{r.end}" for r in late), *spec.turn(time.time() - last)])
     tags = {SENSOR_TAG: spec.name}
     if spec.partitions is None:
+        # the keys include the tables in ``destinations``, which only an asset without partitions can have
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=run_key, tags=tags, asset_selection=spec.keys)])
     spans = _spans(known, {topic_to_partition_key(r.topic) for r in late})
     run_requests = []
@@ -409,9 +417,11 @@ def _unread(
 
     source = open_source(spec.table.source)
     listed = source.topics()
+    # topics of the table that do not exist yet are left out, because source.ranges raises an error for them
     topics = sorted({*set(listed).intersection(spec.table.topics), *matching(spec.table.pattern, listed)})
     if spec.partitions is not None:
         keys = set(known)
+        # records of a topic without a partition do not count, because no run of the asset can read them
         topics = [t for t in topics if topic_to_partition_key(t) in keys]
     late, stored = [], source.ranges(topics)
     for r in stored:
@@ -430,6 +440,7 @@ def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: in
     """
     end_offsets: dict[str, Any] = {}
     records = sorted(_events(context, spec.asset, 2 * partitions + 1), key=lambda r: r.timestamp, reverse=True)
+    # the newest report comes first, so setdefault keeps the newest end offsets of each topic
     for record in records:
         event = record.asset_materialization or record.asset_observation
         ends = event.metadata.get("dagster_smt/end_offsets") if event else None

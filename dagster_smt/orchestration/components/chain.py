@@ -205,6 +205,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         """Returns the spec of the asset of the table in ``data``, changed by the option ``translation`` of
         ``defs.yaml``. Subclasses can override this method.
         """
+        # not the method of _OfComponent, which would call this method again, without an end
         spec = SmtTranslator.get_asset_spec(_OfComponent(self, data), data)
         if self.translation is not None:
             return self.translation(spec, data)
@@ -219,6 +220,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         if self.translation is None or not self.observe_topics:
             return spec
         translated = self.translation(spec, data)
+        # ``key_prefix: crm`` leads to crm/topics/orders, but ``key: gold/orders`` is meant for the table alone
         prefixed = translated.key.path[-len(spec.key.path) :] == spec.key.path
         tags = {}
         for key, text in translated.tags.items():
@@ -254,6 +256,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         else:
             resources = {}
         beside: list[dg.AssetSpec | dg.AssetsDefinition] = []
+        # the jobs replace rows by the coordinates of their records; partitions of time are launched again instead
         again = self.sink.coordinates is not None and not isinstance(asset.partitions_def, OF_TIME)
         jobs = [build_repair_job(asset)] if again else []
         if self.dead_letter_topic or self.dead_letters is not None:
@@ -300,6 +303,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         if not isinstance(self.sink, TableSink):
             return
         for other in others:
+            # ``others`` are all components of the project, including this one
             if other.asset_key == self.asset_key or not isinstance(other.sink, TableSink):
                 continue
             if other.sink.place != self.sink.place:

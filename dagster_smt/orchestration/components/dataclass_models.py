@@ -128,6 +128,7 @@ def _definitions(
     """
     hints, docs = get_type_hints(cls), attribute_docs(cls)
     shown: dict[str, list[Any]] = {}
+    # base classes come first, so that examples of a subclass replace those of its base
     for base in reversed(cls.__mro__):
         shown |= examples.get(base, {})
     definitions: dict[str, tuple[Any, Any]] = {}

@@ -45,6 +45,7 @@ def observed_elsewhere(component: ReadsTopics, data: SmtAssetData, others: Seque
         if other.table.source.place != component.table.source.place:
             continue
         for key in keys.intersection(topic_keys(other.table)):
+            # if the translations of two components differ, such as in key_prefix, each has its own asset for the topic
             spec = dg.AssetSpec(key)
             if other.get_topic_spec(spec, data).key == component.get_topic_spec(spec, data).key:
                 elsewhere.add(key)

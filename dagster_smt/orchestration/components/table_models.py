@@ -325,6 +325,7 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
         others = {}
         for name in ("on_data_loss", "group"):
             others[name] = data[name]
+        # a default is not passed on, so that the start and the key of the statement apply
         if data["start"] != _START:
             others["start"] = data["start"]
         if data["key"] != _default(TopicTableModel.model_fields["key"]):
@@ -484,6 +485,7 @@ def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_fold
     """
 
     def resolve(context: dg.ResolutionContext, value: Any) -> Any:
+        # Dagster renders no templates in the data of a custom resolver
         data = context.resolve_value(value.model_dump() if isinstance(value, dg.Model) else value)
         if in_folder:
             return make(data, context.resolve_source_relative_path("."))

@@ -52,6 +52,7 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
     def defs_state_config(self) -> DefsStateConfig:
         """The settings of the component's state, as ``dg.StateBackedComponent`` describes."""
         settings = [self.source.place, self.pattern, self.exclude, repr(self.value), self.sample, self.max_topics]
+        # after a change of the settings, the key is new, so Dagster does not load the state of the former settings
         key = f"SmtTopicCollectionComponent[{digest(settings)}]"
         return DefsStateConfig.from_args(self.defs_state, default_key=key)
 
@@ -73,12 +74,14 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         try:
             schema = self._topic_schema(topic)
             if schema is not None:
+                # the default of a field is a value, and the state must not contain values
                 data = schema_to_json(schema.without_defaults())
             else:
                 data = None
             if data is not None:
                 # raises an error for names that no schema can have, as loading the state would do later
                 schema_from_json(data)
+        # json.loads raises ValueError for broken JSON, and RecursionError for a value such as 100,000 brackets
         except (SmtError, ValueError, RecursionError) as error:
             if isinstance(error, SmtError):
                 reason = str(error.problems[0].code)
@@ -131,6 +134,7 @@ def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
     """
     if data is None:
         if form.arrays_as_rows:
+            # TopicTable rejects arrays-as-rows without columns
             return replace(form, options=())
         return form
     return Format("json_schema", schema_from_json(data), options=form.options if form.kind == "json" else ())

@@ -86,6 +86,7 @@ def build_smt_asset(
     planned = planned_asset(table_argument("build_smt_asset", table, former), translator)
     name = op_name(planned.key)
 
+    # not ``dg.asset``, because each table in ``destinations`` is one more asset of this op
     @dg.multi_asset(
         name=name,
         description=planned.spec.description,
@@ -93,12 +94,14 @@ def build_smt_asset(
         check_specs=planned.check_specs,
         config_schema=_config_schema(planned),
         required_resource_keys={spark_key},
+        # if the deployment sets the limit of the pool to 1, a run of the asset waits for the run before it
         pool=pool or name,
         retry_policy=retry_policy,
         backfill_policy=_backfill(backfill_policy, planned),
         op_tags=op_tags,
     )
     def smt_asset(context: dg.AssetExecutionContext) -> Events:
+        # AssetExecutionContext.op_config is deprecated
         config = context.op_execution_context.op_config
         with problems_as_failure():
             spark = getattr(context.resources, spark_key)
@@ -203,6 +206,7 @@ def _check_together(name: str, tables: Sequence[SmtTable], planned: Iterable[Pla
         other = places.setdefault(table.sink.place, table.key)
         if other != table.key:
             problems.append(two_writers(f"{name} {table.name}", table.sink.place, other))
+    # ``planned`` has one entry for tables with equal keys, so it then has fewer entries than ``tables``
     if len(places) + len(problems) < len(tables):
         problems.append(Problem("SMT037", name, "two tables have the same asset key", "give each its own"))
     if problems:
@@ -212,6 +216,7 @@ def _check_together(name: str, tables: Sequence[SmtTable], planned: Iterable[Pla
 def _backfill(policy: dg.BackfillPolicy | None, table: PlannedAsset) -> dg.BackfillPolicy | None:
     if policy is not None or table.spec.partitions_def is None:
         return policy
+    # a run covers one topic in one span of time, because the window of a run is a single span for all of its topics
     if table.topic_dimension:
         return dg.BackfillPolicy.multi_run(1)
     return dg.BackfillPolicy.single_run()

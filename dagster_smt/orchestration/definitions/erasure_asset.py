@@ -203,6 +203,7 @@ def _erased(
     else:
         session = spark_session_of(spark)
         report = erasure_report(work, session, lambda line: context.log.info(visible(line)))
+    # the record is written even if the erasure has failed in part
     metadata = erasure_metadata(report) | _written(report, records, context)
     if report.problems:
         raise _failure(report, metadata)
@@ -292,6 +293,7 @@ def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
     must carry this metadata about the erasure.
     """
     failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
+    # SMT591 is the code of a failure that nobody foresaw: only its stack trace explains it
     failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)
     return failure
 

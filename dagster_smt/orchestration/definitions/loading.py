@@ -32,6 +32,7 @@ def load_definitions(place: str, hint: str) -> list[object]:
     try:
         module = _file(Path(name)) if name.endswith(".py") else import_module(name)
         objects = [getattr(module, attribute)] if attribute else list(vars(module).values())
+    # FileNotFoundError, because spec_from_file_location does not check that the file exists
     except (ImportError, AttributeError, FileNotFoundError) as error:
         raise ConfigError(Problem("SMT654", place, f"cannot be loaded: {error}", hint)) from None
     values = []
@@ -59,6 +60,7 @@ def _file(path: Path) -> ModuleType:
         raise ImportError(f"{path} is no Python file")
     module = module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
+    # the file may import modules beside it, as with ``dg dev -f``
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
@@ -69,6 +71,7 @@ def _file(path: Path) -> ModuleType:
 
 def _is_lazy(value: object) -> bool:
     """Returns True if ``value`` is a function with the decorator ``@dg.definitions``."""
+    # the class of these functions is not public, so it is the type of an example
     return isinstance(value, type(_no_definitions))
 
 

@@ -72,6 +72,7 @@ def build_maintenance_job(
         raise ConfigError(Problem("SMT813", place, statement, hint))
     chosen = _chosen(written, tables)
     name = name or f"{asset.op.name}_maintenance"
+    # the Spark session is the only resource of an op of this package
     (spark_key,) = asset.op.required_resource_keys
     step = _op(f"{name}_tables", chosen, maintenance or SmtMaintenance(), spark_key, pool or asset.op.pool)
     listed = ", ".join(chosen)
@@ -90,6 +91,7 @@ def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> di
     """
     by_key = {table.key: table for table in written}
     if tables is None:
+        # without a Delta or Iceberg table, check_table below raises its error for each table
         keys = [table.key for table in written if isinstance(table.sink, TableSink)] or list(by_key)
     else:
         keys = [_key_of(table) for table in tables]
@@ -188,6 +190,7 @@ def _results(work: MaintenanceWork, spark: Any, context: dg.OpExecutionContext) 
 
 def _events(table: PlannedAsset, topic: str | None, report: MaintenanceReport) -> Events:
     metadata = maintenance_metadata(report)
+    # a table of a sink with {topic} has no check ``small_files``
     if topic is not None and topic in table.definition.destinations:
         yield dg.AssetObservation(table_key(table.key, topic), metadata=metadata)
         return

@@ -101,6 +101,7 @@ def destination_specs(
                 group_name=spec.group_name,
                 owners=spec.owners,
                 tags=spec.tags,
+                # a run without records for the topic does not write its table
                 skippable=True,
                 code_version=spec.code_version,
                 metadata={"dagster/table_name": own.table or topic, "dagster/storage_kind": own.storage},

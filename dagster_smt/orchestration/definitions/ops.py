@@ -108,6 +108,7 @@ def _run(
             run = lineage.ran(execute(table, settings, resource, context, shown))
             if run.error is not None:
                 lineage.error = run.error
+    # one problem may be the reason why several facts are unknown, but it is logged once
     run.afterwards.add(*dict.fromkeys(run.facts.unseen.values()))
     outcome = whole_outcome(run)
     report = outcome.report

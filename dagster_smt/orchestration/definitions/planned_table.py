@@ -78,6 +78,7 @@ class PlannedTable:
     connector_chain: Chain | None = None
 
     def __post_init__(self) -> None:
+        # by id, because a planned table contains dicts, and therefore cannot be hashed
         _PLANNED[id(self)] = self
 
     @property
@@ -236,6 +237,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
     translator = translator or SmtTranslator()
     # skippable: a run without new records observes the asset and does not materialize it
     spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
+    # the translator may have changed the key and the partitions, so both are read from its spec
     name = spec.key.to_user_string()
     check_destinations(table.destinations, table.sink, spec.partitions_def, name)
     if writes_many(table.sink):
@@ -294,6 +296,7 @@ def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy
     policy = definition_policy(table)
     chain = policy.on(own) if policy is not None else own
     attributes = {}
+    # not with asdict, which would also convert the dataclasses inside, such as the sink, into dicts
     for field in fields(SmtTable):
         attributes[field.name] = getattr(table, field.name)
     data = SmtAssetData(
@@ -310,7 +313,9 @@ def _sink_of(table: SmtTable, name: str) -> Sink:
     """
     sink = table.sink
     if isinstance(sink, KafkaSink):
+        # the asset ``lake/orders`` has the consumer group ``lake.orders``
         sink = sink.of(re.sub(r"[^A-Za-z0-9._-]+", ".", name))
+    # the Spark session starts later, with the packages that all loaded definitions need
     need_packages(packages_of(table.table, sink, table.dead_letters))
     if table.erasure is not None:
         need_packages(packages_of(table.erasure.register_table))

@@ -28,6 +28,7 @@ def subject_of(table: SmtTable) -> Subject:
         value=topics.value,
         declared=declared_values(topics),
         added=tuple(below("", column.name) for column in topics.row.others),
+        # a table with keys whose key columns are not listed has the fields of the record's key as key columns
         writes_keys=sink.kind == "records" or (sink.keyed is not None and not sink.keyed.keys),
         has_letters=bool(table.dead_letter_topic or table.dead_letters),
     )
@@ -66,10 +67,12 @@ def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
     policy = applied.policy
     if any(source.kind == "registry" for source in policy.sources):
         applied = apply_policy(policy, applied.subject)
+    # with ``untagged: hold back``, all untagged fields are dropped anyway, so no sample is needed
     if policy.looks_personal != HOLD_BACK or policy.untagged == HOLD_BACK:
         return applied
     personal: dict[str, tuple[str, ...]] = {}
     source = table.table.source
+    # definition_policy has already rejected a table as source (SMT767)
     assert not isinstance(source, TableSource)
     for topic in _topics(table.table):
         fields = scan(samples(source, topic, SAMPLE), table.table.key, table.table.value)

@@ -154,6 +154,7 @@ def table_argument(function: str, table: SmtTable | None, former: Mapping[str, A
     """
     if table is None:
         hint = f"call {function}(SmtTable(key=…, chain=…, table=…, sink=…))"
+        # with the stack level 3, the warning shows the line that calls ``function``
         warnings.warn(f"{function}(key=…, chain=…, …) is deprecated: {hint}", DeprecationWarning, stacklevel=3)
         return SmtTable(**former)
     if not isinstance(table, SmtTable):

@@ -142,6 +142,7 @@ def _source(tables: Sequence[TopicTable], name: str) -> SourceSpec:
 
 def _watched(table_: TopicTable) -> Iterator[_Watched]:
     keys, columns = topic_keys(table_), topic_columns(table_)
+    # with a pattern, there is one key more, and it is the last
     for key, topic in zip(keys, table_.topics, strict=False):
         yield _Watched(key, topic, columns=columns)
     if table_.pattern:
@@ -200,6 +201,7 @@ def _last_seen(context: dg.AssetExecutionContext, key: dg.AssetKey) -> tuple[flo
 def _metadata(
     w: _Watched, ranges: Sequence[Range], size: int | None, former: tuple[float, int] | None
 ) -> dict[str, Any]:
+    # offsets begin at 0, so this number includes records that retention has removed, and only a new topic lowers it
     messages = sum(r.end for r in ranges)
     metadata: dict[str, Any] = {
         "dagster_smt/records": number_of_records(ranges),
@@ -210,6 +212,7 @@ def _metadata(
         metadata["dagster_smt/bytes"] = size
     if former is not None:
         spent = max(time.time() - former[0], 0.001)
+        # the number is smaller than before if the topic has been created again
         metadata["dagster_smt/messages_per_second"] = round(max(0, messages - former[1]) / spent, 3)
     if w.topic:
         return {**metadata, "dagster_smt/end_offsets": dg.MetadataValue.json({str(r.partition): r.end for r in ranges})}

@@ -55,6 +55,7 @@ _LATE = dg.Enum(
 )
 
 
+# cached, because a config schema may contain only one enumeration of the same name
 @cache
 def _stage() -> dg.Shape:
     """Returns the config shape of a stage. Class names are an enumeration, so that the Launchpad rejects a misspelt
@@ -90,6 +91,7 @@ def _classes(name: str, known: Mapping[str, type[Options]]) -> dg.Enum:
     for cls in known.values():
         sides = ("$Key", "$Value") if getattr(cls, "sided", False) else ("",)
         for text in (f"{n}{side}" for n in (cls.__name__, cls.connect_class) for side in sides):
+            # if several classes share a short name, the first class wins, as in ``find_class``
             values.setdefault(text, (cls.__doc__ or "").split("\n")[0])
     classes = []
     for text, doc in values.items():
@@ -250,8 +252,10 @@ def decode_config(
     """
     ((form, source),) = config["chain"].items()
     if form == "properties":
+        # YAML reads 5 and true as a number and a flag, but properties of a connector are strings
         source = {key: as_text(value) for key, value in source.items()}
     problems: list[Problem] = []
+    # if the chain is wrong, the rest of the config is decoded nevertheless, so that one error lists all problems
     chain = Chain(())
     try:
         # the locations of problems begin with "stages[0]" for stages, and with the property for properties
@@ -259,6 +263,7 @@ def decode_config(
         chain = parse_chain(source, place=where, foreign=foreign)
     except ConfigError as error:
         problems += error.problems
+    # a chain that could not be parsed is the empty chain here, whose difference is no further problem
     if only is not None and chain.hash != only.hash and not problems:
         problems.append(_other_chain(f"{place}.chain"))
     allowed: DeadPaths = "warn" if config["dead_paths"] == "warn" else chain.dead_paths
@@ -298,6 +303,7 @@ def _decode_request(
     problems += _limit_problems(config["max_records"], f"{place}.max_records")
     chosen = topics
     if config["topics"]:
+        # an empty result would mean all topics, but topics outside of this run are a problem, see below
         chosen = tuple(sorted(set(config["topics"]) & set(topics) if topics else set(config["topics"])))
     for name, names in (("topics", config["topics"]), ("explicit", explicit.topics if explicit else ())):
         if topics and set(names) - set(topics):
@@ -414,6 +420,7 @@ def _is_range(bounds: Any) -> bool:
     if not isinstance(bounds, list) or len(bounds) != 2:
         return False
     for b in bounds:
+        # in Python, True is an int
         if not (isinstance(b, int) and not isinstance(b, bool) and b >= 0):
             return False
     return True

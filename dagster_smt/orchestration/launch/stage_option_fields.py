@@ -103,6 +103,7 @@ def _words(field: FieldInfo) -> tuple[str, ...]:
     """Returns the words that the option ``field`` accepts. Returns an empty tuple if the option accepts any string, or
     ignores case.
     """
+    # Dagster compares the words of an enumeration with case
     if AnyCase in field.metadata:
         return ()
     return next((part.allowed for part in field.metadata if isinstance(part, OneOf)), ())

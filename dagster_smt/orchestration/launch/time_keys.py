@@ -74,6 +74,7 @@ def topic_of_run(keys: Sequence[str], dimension: str, place: str) -> tuple[str, 
     for key in keys:
         if isinstance(key, dg.MultiPartitionKey):
             several.append(key)
+    # the string of a key is not split, because Dagster orders the dimensions in it by their names
     topics = sorted({key.keys_by_dimension[dimension] for key in several})
     if len(several) > 1:
         hint = "leave the backfill policy out: then each partition is a run"

@@ -11,6 +11,7 @@ from dagster_smt.visible import visible
 
 _MOST = 40
 """The largest number of lines in a part of the page. The tables below the page contain all lines."""
+# ``[0]`` and ``[*]``, but not a quoted name such as ``['a.b']``
 _ELEMENTS = re.compile(r"\[[^\[\]']*\]")
 _WORDS = {"added": "←", "renamed": "→", "cast": "→", "extracted": "→"}
 
@@ -155,6 +156,7 @@ def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
     for column, sources in list(lineage.items())[:_MOST]:
         paths = sorted(of_value(s) or s for s in sources)
         origin = ", ".join(map(visible, paths)) or "(a constant)"
+        # a stage has changed the column itself, or a field from which the column comes
         entry = touched.get(column) or next((touched[p] for p in paths if p in touched), None)
         if entry is not None:
             effect = f"─ {visible(entry.alias)}: {entry.action} "

@@ -76,6 +76,7 @@ def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
     paths = {path for path, _ in in_value}
     columns = []
     for name, kind in keys.items():
+        # a key column that is also in the value follows with the columns of the value
         if below("", name) not in paths:
             columns.append(_column(name, kind, False, role="key"))
     for p, s in in_value:
@@ -93,6 +94,7 @@ def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
     key, kinds = described.key_after, dict[str, str]()
     for name in key_names(sink.keyed, key):
         child = key.by_name.get(name) if key is not None and key.type is Type.STRUCT else key
+        # the label of an optional type ends with "?", as in ``int32?``; a Dagster column states this as a constraint
         kinds[name] = child.label.removesuffix("?") if child is not None else ""
     return kinds
 
@@ -192,6 +194,7 @@ def _sources(described: PlanOrReport, sink: Sink, column: str) -> set[str]:
         return {"topic" if column == "source_topic" else column}
     if column in _source_columns(sink):
         return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
+    # a value that is not a struct is the only column, and its lineage is the lineage of the whole value
     if described.after is not None and described.after.type is not Type.STRUCT:
         column = WHOLE
     # the sources of a column include those of its nested fields and elements
@@ -252,9 +255,11 @@ def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
     """Returns True if masks hide the whole column ``path``. In a struct, every field must be masked. In an array or
     map, the elements must be masked.
     """
+    # a value that is not a struct becomes a column called ``value``
     if path in masked or (path == "value" and WHOLE in masked):
         return True
     if schema.type is Type.STRUCT:
+        # all() is true for a struct without fields, in which nothing is masked
         return bool(schema.fields) and all(
             _all_masked(below(path, name), child, masked) for name, child in schema.fields
         )

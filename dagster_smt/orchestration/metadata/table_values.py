@@ -77,6 +77,7 @@ def reject_table(report: RunReport) -> dg.TableMetadataValue:
     counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
     totals = {s.alias: s.failed for s in report.stages}
     converters = report.failed - sum(totals.values())  # a record that a converter rejected belongs to no stage
+    # the last two columns are counts, and not part of the keys of ``counts``
     names = tuple(_REJECT_COLUMNS)[:-2]
     rows = []
     for key, count in counts.items():

@@ -74,6 +74,7 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
             raise refuse("SMT102", f"{old} is not a valid field name")
         source = group.by_name[old]
         node = copied(old, source, group.present, self.replace_null_with_default)
+        # Kafka's Struct.put rejects a value whose type is not the type of the field
         if source.schema.type is not child.schema.type:
             return refused(node, "SMT401", "the value is of another type", schema=child.schema)
         if not isinstance(node, Cell):
@@ -101,6 +102,7 @@ class HashedReplaceField(KafkaReplaceField):
                 if self._keeps(name):
                     fields_by_name[renames.get(name, name)] = child
             fields_in_order = {}
+            # Kafka creates the map of the output with the size of the input as its capacity
             for name in hash_map_order(list(fields_by_name), len(fields)):
                 fields_in_order[name] = fields_by_name[name]
             return fields_in_order
@@ -320,6 +322,7 @@ def _without_ignored(case: Case) -> Case | None:
 
 
 def _ignores(type_: str) -> bool:
+    # in Kafka 4.3.1, ExtractField is the only transform with nested paths (KIP-821)
     return not type_.startswith(ExtractField.connect_class)
 
 
@@ -384,6 +387,7 @@ def _by_value(tree: Any) -> Any:
         return members
     if isinstance(tree, list):
         return [_by_value(v) for v in tree]
+    # ``load`` returns numbers with a fraction as a subclass of str
     if isinstance(tree, str) and type(tree) is not str:
         return ("fraction", repr(float(tree)))
     return tree
@@ -432,6 +436,8 @@ def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
     which they were added.
     """
     size = 1
+    # the number of buckets is a power of two, and is doubled when three quarters are in use. Keys of one bucket stay in
+    # the order in which they were added, because sorted() is stable
     while size < capacity:
         size *= 2
     while len(keys) > size * 3 // 4:
@@ -444,6 +450,7 @@ def _spread(key: str) -> int:
     bits.
     """
     code = 0
+    # Java hashes the 16-bit units of a string, and its int overflows
     data = key.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(data), 2):
         code = (31 * code + (data[at] << 8 | data[at + 1])) & 0xFFFFFFFF

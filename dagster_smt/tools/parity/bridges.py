@@ -131,6 +131,7 @@ class Bridge:
             pairs.append((h["value"], g["value"]))
         spark = SPARK in got
         for place, (w, g) in enumerate(pairs):
+            # the first two pairs are the key and the value
             header = b["headers"][place - 2] if place >= 2 else None
             if header is not None and header["key"] != a["headers"][place - 2]["key"]:
                 return None
@@ -168,6 +169,7 @@ class Bridge:
         a, b = canonical_datum(want), canonical_datum(got)
         if a == b or alike(a, b, self._spelling(number)):
             return []
+        # Kafka's datum is a null with a schema, which Spark returns without its schema
         if spark and b is None and a is not None and a[0] != "schemaless" and a[2] is None:
             return ["D6"]
         if header is not None and _fieldless(a, b) and b[1]["fields"] in self._struct_fields(number):
@@ -205,6 +207,7 @@ class Bridge:
 
         def same(want: Any, got: Any) -> bool:
             if isinstance(want, str) and isinstance(got, str):
+                # a string that the record already contains was not printed by a Cast, so it must be equal
                 return self._prints("STRING") and f'"{want}"' not in text_of_record and want in spellings(got)
             if type(want) is not tuple or type(got) is not tuple or want[0] != "double" or got[0] != "double":
                 return False
@@ -238,6 +241,7 @@ class Bridge:
         this type.
         """
         if want["unserialisable"].startswith(_TOO_DEEP):
+            # Jackson writes at most 1,000 levels of nesting
             return got is not None and _depth(next(iter(got.values()))) > 1000
         try:
             schema, java = self._java(got)
@@ -284,6 +288,7 @@ class Bridge:
         if BYTES not in header:
             return False
         try:
+            # KeyError: Kafka's value cannot be written as JSON, so its datum has neither "schemaless" nor "envelope"
             data = simple_header_bytes(*self.converter.read(want))
         except (DataError, KeyError):
             return False
@@ -295,6 +300,7 @@ class Bridge:
         ``1.50``. Otherwise returns None. If the chain converts decimals to strings, strings may differ in the same way.
         """
         text_of_record = str(self.case["records"][number])
+        # D7 explains only results of records with a decimal (decision 9)
         if "connect.data.Decimal" not in text_of_record:
             return None
 
@@ -339,6 +345,7 @@ class Bridge:
         return casts or any(str(t.schema_name).startswith(_LOGICAL) for t in transforms)
 
 
+# a string in quotes, a single bracket or comma, or other characters up to the next of these
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^"{}\[\],]+')
 
 
@@ -346,6 +353,7 @@ def unordered(data: bytes) -> list[Any]:
     """Parses the JSON-like text ``data`` of a header into nested lists. The entries of maps are sorted, so two texts
     that differ only in their order give equal lists.
     """
+    # for each open bracket, the stack has a list of its items, and each item is a list of pieces
     stack: list[list[Any]] = [[[]]]
     opened = ""
     for piece in _PIECE.findall(data.decode(errors="replace")):
@@ -448,6 +456,7 @@ def _drop_names(schema: Any, java: Any) -> Any:
     if logical and "parameters" in entries:
         parameters = {}
         for k, v in entries["parameters"].items():
+            # the parameter ``scale`` belongs to the logical type Decimal
             if k != "scale":
                 parameters[k] = v
         entries["parameters"] = parameters
@@ -486,6 +495,7 @@ def _equal_decimals(a: str, b: str) -> bool:
 
 def _depth(text: str) -> int:
     depth = most = 0
+    # brackets inside strings do not count
     for char in re.sub(r'"[^"\\]*(?:\\.[^"\\]*)*"', "", text):
         depth += (char in "{[") - (char in "}]")
         most = max(most, depth)

@@ -137,6 +137,7 @@ def load(text: str) -> Any:
 
 
 def _whole(text: str) -> int | str:
+    # Python's default limit for int() is 4,300 digits
     if len(text) < 4000:
         return int(text)
     return _Long(text)
@@ -165,6 +166,7 @@ def free(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
+    # not isinstance, because True is an int in Python
     if type(value) in (int, _Long):
         return ("int", str(value))
     return value
@@ -188,6 +190,7 @@ def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
         pairs = []
         for k, v in value:
             pairs.append((payload_of(schema.get("keys"), k), payload_of(schema.get("values"), v)))
+        # by repr, because keys of different types cannot be compared
         return ("pairs", sorted(pairs, key=repr))
     if kind == "struct" and isinstance(value, dict):
         fields = {}
@@ -214,6 +217,7 @@ def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_o
     parts: dict[str, Any] = {"type": schema["type"], "optional": bool(schema.get("optional"))}
     texts = {}
     for k in _SCHEMA_TEXTS:
+        # a missing entry equals null, and missing parameters equal an empty object
         if schema.get(k) not in (None, {}):
             texts[k] = _scalar(schema[k])
     parts.update(texts)
@@ -269,4 +273,5 @@ def alike(want: Any, got: Any, leaf: Alike) -> bool:
             if not alike(w, g, leaf):
                 return False
         return True
+    # in Python, True == 1 == 1.0
     return (type(want) is type(got) and want == got) or leaf(want, got)

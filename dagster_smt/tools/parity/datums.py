@@ -25,6 +25,7 @@ from dagster_smt.values.json.lazy import whole
 from dagster_smt.values.numbers import decimal_text, float_text
 
 PASSED, DROPPED = 0, 1
+# the first two bytes of a gzip file
 _PACKED = b"\x1f\x8b"
 _SYNTAX = ".field.syntax.version"
 
@@ -52,6 +53,7 @@ class Converter:
         if datum is None:
             return None, None
         if "envelope" in datum:
+            # some cases contain half of a surrogate pair, which strict UTF-8 cannot encode
             return self.envelope.read(datum["envelope"].encode(errors="surrogatepass"))
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 
@@ -90,6 +92,7 @@ def java_form(schema: Schema | None, value: Any) -> Any:
     """
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
+    # before the integers, because True is an int in Python
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, JavaDate):
@@ -140,6 +143,7 @@ def _run(data: dict[str, Any], interpreter: Interpreter, converter: Converter) -
     try:
         record = read_record(data, converter)
     except DataError as error:
+        # the location begins with the name of the converter, such as ``key.converter``
         return failure(error.problem, error.problem.place.split()[0])
     return run_record(data, record, interpreter, converter)
 

@@ -56,6 +56,7 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
         if nothing explains the difference.
     """
     if "results" not in case["expect"]:
+        # Kafka has rejected the chain, and this package has run it
         if "results" in answer and vendor_differences.takes_more(case, answer):
             return "D1"
         return None
@@ -128,6 +129,7 @@ class Judge:
         of the intended difference, such as ``D1``. Empty if no difference explains this.
         """
         want = self.case["expect"]["results"]
+        # all() is true for a case without records, which shows no crash
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
             return "D2"
         changed = vendor_differences.without_ignored_values(self.case)
@@ -152,6 +154,7 @@ class Judge:
             return direct
         if not self.ours:
             return None
+        # the following rules run the case in the Python evaluator, so ``got`` must first equal that evaluator's result
         ours = self._as_ours(number, got)
         reasons = None if ours is None else self._way(number, want, got)
         if reasons:
@@ -237,6 +240,7 @@ class Judge:
         side, _, converter = stage.rpartition(".")
         if converter == "converter" and side in parts:
             return parts[side] and code in _CONVERTER_REFUSALS
+        # JSON without a schema is parsed only where a stage reads it, so the error may be an error of the stage
         return any(parts.values()) and (code in _LATE_REFUSALS or kind_of_result(self.ours[number]) == "error")
 
     def _leak(self, number: int, want: Result, got: Result) -> list[str] | None:

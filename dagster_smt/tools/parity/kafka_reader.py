@@ -20,9 +20,12 @@ from dagster_smt.values.cast import DAY
 from dagster_smt.values.json.lazy import check_depth
 from dagster_smt.values.numbers import exact_double, nearest_float32, wrap
 
+# Python's default context would round to 28 digits
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+# leading zeros of a number, as in 007, which Jackson accepts. Strings are matched first, so zeros inside them stay
 _ZEROS = re.compile(_STRING + r"|(?<![\d.eE+])(-?)0+(?=\d)", re.DOTALL)
+# Jackson's limit for the length of a number (StreamReadConstraints)
 _MOST_DIGITS = 1000
 
 
@@ -49,13 +52,16 @@ class JacksonReader:
         Raises ``DataError`` if Jackson, Kafka's JSON library, would reject ``data`` as well.
         """
         check_depth(data.encode(errors="surrogatepass"))
+        # Jackson skips a byte order mark
         text = data.lstrip("\ufeff")
         plain = _ZEROS.sub(lambda m: m[0] if m[1] is None else m[1], text)
         if plain != data:
             self.coerced = True
+        # Kafka reads empty bytes as null
         if not plain.strip(" \t\r\n"):
             self.coerced = bool(data)
             return None
+        # Python would accept NaN and Infinity, which Jackson rejects
         decoder = json.JSONDecoder(parse_float=self._fraction, parse_int=self._whole, parse_constant=_no_constant)
         try:
             tree, end = decoder.raw_decode(plain.lstrip(" \t\r\n"))
@@ -64,6 +70,7 @@ class JacksonReader:
         self.clean, rest = plain.lstrip(" \t\r\n")[:end], plain.lstrip(" \t\r\n")[end:]
         if rest.strip(" \t\r\n"):
             self.coerced = True
+            # Jackson ignores text after the value, as in ``[1]x``, but after a number it requires a space
             if type(tree) in (int, Decimal) and rest[0] not in " \t\r\n":
                 raise _refused()
         return tree
@@ -83,6 +90,7 @@ class JacksonReader:
         except InvalidOperation:
             raise _refused() from None
         exponent = value.as_tuple().exponent
+        # the scale of Java's BigDecimal has 32 bits
         if not isinstance(exponent, int) or abs(exponent) >= 2**31:
             self.coerced = True
             raise _refused()
@@ -124,12 +132,14 @@ class JacksonReader:
         for everything else. For 300 and ``bits=8``, returns 44.
         """
         if type(tree) is int:
+            # Kafka reads an int8 or int16 with intValue, which keeps 32 bits, and then casts it
             narrow = wrap(wrap(tree, max(bits, 32)), bits)
             self.coerced |= narrow != tree
             return narrow
         self.coerced = True
         if not isinstance(tree, Decimal):
             return 0
+        # a number has at most 1,000 digits, so this one ends with so many zeros that its low 64 bits are zero
         if tree.adjusted() > 10_000:
             return 0
         return wrap(wrap(int(tree), max(bits, 32)), bits)
@@ -177,6 +187,7 @@ class JacksonReader:
         return self._bytes(tree)
 
     def _bytes(self, text: str) -> bytes:
+        # Jackson's Base64 decoder skips white space
         solid = "".join(char for char in text if char > " ")
         self.coerced |= solid != text
         try:
@@ -203,9 +214,11 @@ class JacksonReader:
                 raise _refused()
             return Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-schema.scale, _EXACT)
         bits = INTEGER_BITS[schema.type]
+        # Kafka requires an int for Date and Time, and an int or long for Timestamp
         if type(tree) is not int or (bits == 32 and wrap(tree, 32) != tree):
             raise _refused()
         number = self._integer(tree, 64)
+        # Kafka's class Time also accepts the end of the day, 86,400,000
         if schema.logical == "Time" and not 0 <= number <= DAY:
             raise _refused()
         return JavaDate(number * DAY if schema.logical == "Date" else number)
@@ -215,6 +228,7 @@ class JacksonReader:
             return [self.typed(schema.values, item) for item in tree]
         self.coerced = True
         if isinstance(tree, dict):
+            # Jackson's JsonNode of an object iterates over the values
             return [self.typed(schema.values, item) for item in tree.values()]
         return []
 

@@ -287,6 +287,7 @@ class _Batch:
         for number, _ in self.rows:
             records.append(answer.case["records"][number])
         topics = {r["topic"] for r in records}
+        # the topic of a record may be null in a case
         known = () if None in topics else tuple(topics)
         plan = fold_chain(answer.chain, self.key, self.value, topics=known, kind=self.kind)
         form = answer.converter.form
@@ -325,6 +326,7 @@ class _Batch:
         for r in records:
             headers = []
             for h in r["headers"]:
+                # the bytes are the datum itself, so that _header recognizes a header that no stage has changed
                 headers.append({"key": h["key"], "value": msgspec.json.encode(h["value"])})
             columns["headers"].append(headers)
         columns["in_row"] = [number for number, _ in self.rows]
@@ -365,6 +367,7 @@ def _variant(state: State) -> Column:
     for name in ("topic", "partition", "offset", "headers"):
         metadata.append(F.col(state.columns[name]).alias(name))
     if "timestamp" in state.columns:
+        # as a number, because Python's datetime has a smaller range than Spark's timestamps
         metadata.append(F.unix_micros(F.col(state.columns["timestamp"])).alias("timestamp"))
     return F.struct(*sides, *metadata)
 

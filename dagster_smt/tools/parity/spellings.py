@@ -65,9 +65,11 @@ def _parts(value: float, width: _Width) -> tuple[int, int, int]:
     """
     raw: int = struct.unpack(width.codes[1], struct.pack(width.codes[0], value))[0]
     biased, fraction = raw >> width.fraction, raw & ((1 << width.fraction) - 1)
+    # a subnormal number has the biased exponent 0, and lacks the implicit highest bit of other numbers
     bits = width.fraction + 1 if biased else fraction.bit_length()
     mantissa = fraction | (1 << width.fraction) if biased else fraction
     exponent = max(biased, 1) - width.bias - width.fraction
+    # mantissa & -mantissa is the lowest bit that is set
     zeros = (mantissa & -mantissa).bit_length() - 1
     return mantissa >> zeros, exponent + zeros, bits
 
@@ -83,12 +85,15 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
     """
     size = mantissa.bit_length()
     top = size - 1 + exponent  # the position of the highest bit
+    # a whole number that fits into a long of Java
     if exponent >= 0 and top <= 62:
         return _whole_digits(mantissa << exponent, top - bits)
+    # Java's estimate of log10 is the tangent at 1.5: log10(1.5) = 0.176…, 1 / (1.5 ln 10) = 0.289…, log10(2) = 0.301…
     log = (mantissa / (1 << size - 1) - 1.5) * 0.289529654 + 0.176091259 + top * 0.301029995663981
     point = math.floor(log)  # the estimate may be one too high
     fives, tens = max(-point, 0), max(point, 0)
     # the number is rest / unit * 10 ** point, and known to +- error; they share no factor of two
+    # the error of a power of two is half as large, because the numbers below it are closer together
     two_rest, two_unit, two_error = fives + exponent, tens, fives + top - bits - (mantissa == 1)
     common = min(two_rest, two_unit, two_error)
     two_rest, two_unit, two_error = two_rest - common, two_unit - common, two_error - common
@@ -128,6 +133,7 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
         if first and not -3 <= point < 8:
             low = high = False  # numbers in this form need a digit after the point
         first = False
+    # a remainder of exactly one half is rounded to an even digit
     if high and (not low or 2 * rest > 10 * unit or (2 * rest == 10 * unit and digits[-1] % 2)):
         point += _round_up(digits)
     return digits, point + 1
@@ -141,6 +147,7 @@ def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
         return rest < error, rest + error >= ten
     if error <= 0:  # the error has overflowed
         return True, True
+    # Java compares its ints and longs with >, but its big integers, as above, with >=
     return rest < error, wrap(rest + error, width) > ten
 
 
@@ -175,6 +182,7 @@ def _whole_digits(value: int, beyond: int) -> tuple[list[int], int]:
 
 def _layout(digits: str, point: int) -> str:
     digits = digits.rstrip("0") or "0"
+    # as in Java, numbers from 10**-3 up to, but not including, 10**7 have no exponent
     if 0 < point < 8:
         return f"{digits[:point].ljust(point, '0')}.{digits[point:] or '0'}"
     if -3 < point <= 0:

@@ -72,6 +72,7 @@ def without_ignored_values(case: Case) -> Case | None:
         if not known and type_of(case, key.split(".")[1]) == "EventRouter":
             changes[key] = None
     for key, value in _options(case, "table.fields.additional.placement"):
+        # Debezium ignores a comma at the end, and this package rejects it
         if value.rstrip(" ,") != value:
             changes[key] = value.rstrip(" ,") or None
     if changes:
@@ -109,6 +110,7 @@ def takes_more(case: Case, answer: Result) -> bool:
     except ConfigError:
         return False
     got = [_renamed_back(result, odd) for result in expected]
+    # the answer may come from Spark, which keeps no schema for a null
     return _same_records(got, answer["results"]) or _same_records(*map(_without_schemas, (got, answer["results"])))
 
 
@@ -184,6 +186,7 @@ def _is_rule(item: str) -> bool:
     come first, as in ``topic:orders:time``.
     """
     parts = item.strip().split(":")
+    # the prefix does not count: True is 1
     return len(parts) - (parts[0].lower() in ("source", "topic")) <= 2
 
 
@@ -191,6 +194,7 @@ def _known_zone(zone: str) -> str:
     """Returns ``zone``, or a replacement if this machine does not have the time zone. Java has some additional zones,
     each with a fixed offset.
     """
+    # ``SystemV/EST5`` is five hours behind UTC
     hours = re.fullmatch(r"SystemV/[A-Z]{2,3}(\d+)", zone)
     if hours is not None:
         return f"-{int(hours[1]):02}:00"
@@ -330,6 +334,7 @@ def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
         with suppress(ConfigError):
             result = run_case(changed, case_chain(changed))["results"][number]
             if "record" in result:
+                # these two lines undo the changes of _as_source and _empty_source
                 result["record"]["kind"] = case["records"][number]["kind"]
                 result["record"]["value"] = _with_text(result["record"]["value"], _OTHER_TABLE, _TABLE)
             yield result
@@ -394,6 +399,7 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
     for stage in chain.stages:
         if type(stage.transform) is old:
             transform = stage.transform.model_copy()
+            # a frozen model rejects an ordinary assignment; the new class keeps the parsed options
             object.__setattr__(transform, "__class__", new())
             stage = replace(stage, transform=transform)
         stages.append(stage)
@@ -452,6 +458,8 @@ def with_memory(chain: Chain) -> Chain:
 
     def remembering() -> type[Transform]:
         known: dict[Any, str | None] = {}
+        # each transform gets a class of its own, whose method holds the cache, because a frozen model takes no
+        # attribute
         return type("Remembering", (_Remembering,), {"first_topics": lambda self: known})
 
     return _exchanged(chain, ByLogicalTableRouter, remembering)
@@ -617,10 +625,12 @@ def nowhere(case: Case, want: Result, got: Result) -> bool:
     if (code, transform) == ("SMT480", "HeaderToValue"):
         for _, value in _options(case, "fields"):
             for item in value.split(","):
+                # in a path with two or more dots, Debezium writes to a different field
                 if item.count(".") > 1:
                     return True
         return False
     if (code, transform) == ("SMT455", "ConcatFields"):
+        # Java prints a byte array as its class and a hash, such as ``[B@1b6d3586``
         return "[B@" in str(record["value"]) + str(record["key"])
     sides = [record["key"], record["value"]]
     unwritten = any(side is not None and "unserialisable" in side for side in sides)

@@ -12,7 +12,9 @@ from dagster_smt.values.cast import DAY
 from dagster_smt.values.java.dates import date_format
 from dagster_smt.values.times.timestamps import PRECISIONS
 
+# the offsets of time zones are multiples of 15 minutes, from UTC-12 to UTC+14
 _QUARTER, _MOST = 900_000, 26 * 3_600_000
+# the letters of Java's SimpleDateFormat with their milliseconds, smallest first
 _UNITS = (
     *((letter, 1000) for letter in "Ss"),
     ("m", 60_000),
@@ -21,7 +23,9 @@ _UNITS = (
     *((letter, 7 * DAY) for letter in "wW"),
     *((letter, 31 * DAY) for letter in "ML"),
 )
+# ``GMT+02:00``, ``CET`` or ``+0200``
 _ZONE = re.compile(r"GMT[+-]\d\d:\d\d|\b[A-Z]{3,4}\b|[+-]\d\d:?\d\d\b")
+# letters in quotes are text of a date format, as in ``yyyy-MM-dd'T'HH``; the last quote may be missing
 _QUOTED = re.compile(r"'[^']*'?")
 
 
@@ -43,12 +47,15 @@ def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, A
             stages.append(s.transform)
     zoned = []
     for t in stages:
+        # the three letters of a time zone in SimpleDateFormat
         if set(_QUOTED.sub("", t.format)) & set("zZX"):
             zoned.append(t)
     text_of_records = str(case["records"][: number + 1])
+    # a zone in a record, such as ``CET``, ``+0200`` or ``Central European Time``
     if not zoned or not re.search(r"[A-Z]{3,4}|[+-]\d\d:?\d\d|[a-z] Time", text_of_records):
         return False
     a, b = canonical_record(want["record"]), canonical_record(got["record"])
+    # alike calls the function at once, before ``t`` changes
     return any(alike(a, b, lambda w, g: _apart(t, w, g)) for t in zoned)  # noqa: B023
 
 
@@ -57,6 +64,7 @@ def _apart(transform: TimestampConverter, want: Any, got: Any) -> bool:
     if instants[0] is None or instants[1] is None:
         return False
     apart, unit = abs(instants[0] - instants[1]), _unit(transform)
+    # a date format without minutes cuts off the quarters of an hour
     return apart <= _MOST + unit and (unit > _QUARTER or apart % _QUARTER == 0)
 
 
