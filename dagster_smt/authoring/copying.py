@@ -41,6 +41,7 @@ def validated(node: Node) -> Node:
     this check when a struct becomes a field of another struct.
     """
     if not isinstance(node, Group):
+        # the plan does not contain the fields of a cell, so each struct is checked when the chain runs
         unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
         if unknown:
             return replace(node, expr=Call(Validated(node.schema), (node.expr,)))

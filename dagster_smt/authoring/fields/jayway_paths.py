@@ -121,6 +121,7 @@ def _places(path: JsonPath) -> Iterator[Names]:
 
 
 def _part(group: Group, tree: Tree, args: list[Expr], above: Names, at: Planning) -> StructShape:
+    # `StructShape.read` takes the arguments in this order: the flag of a struct, then its fields
     args.append(Const(False, BOOLEAN) if group.present is None else Call(IsNull(), (group.present,)))
     fields = []
     for name, below in tree.items():
