@@ -29,7 +29,7 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 from dagster_smt.model.schema import BOOLEAN, INT32, INT64, STRING, Schema, Type, optional, timestamp
 from dagster_smt.values.value_rule import IsNull, WhereThere
 
-MAX_VARIANTS = 8
+MAX_VARIANTS = 8  # each predicate on data can double the number
 HEADERS = Schema(Type.ARRAY, name="headers")
 
 
@@ -657,6 +657,7 @@ def _spares_nulls(plan: StagePlan) -> bool:
     plan.
     """
     stage, condition = plan.stage, plan.condition
+    # the predicate RecordIsTombstone with negate=true, on a stage that acts on the value
     tombstones = isinstance(condition, Call) and isinstance(condition.rule, IsNull)
     spared = tombstones and condition.args == (Ref((stage.side,)),) and stage.negate  # type: ignore[union-attr]
     return (

@@ -14,6 +14,7 @@ def written_property(key: str, value: str) -> str:
     """Returns a line of a properties file with ``key`` and ``value``. Special characters are escaped, so that
     ``java.util.Properties`` reads the same key and value.
     """
+    # an unescaped space, colon or equals sign would end the key
     return f"{_escaped(key, ' :=')}={_escaped(value)}"
 
 
@@ -23,6 +24,7 @@ def _escaped(text: str, more: str = "") -> str:
     for char in text:
         chars.append(marks.get(char) or _printable(char))
     escaped = "".join(chars)
+    # a space at the beginning would be skipped, and `#` and `!` would begin a comment
     return f"\\{escaped}" if escaped.startswith((" ", "#", "!")) else escaped
 
 
