@@ -183,6 +183,7 @@ class ByLogicalTableRouter(CodeTransform):
             value = record.value
         if value is None or not is_change_event(value.schema):
             return record
+        # a null value keeps its old schema: it has no row whose schema would get a new name
         return replace(record, value=self._event(value, topic), null_value=value.schema)
 
     def _key(self, key: Node, origin: Cell, topic: str | None, at: Planning) -> Group:

@@ -176,6 +176,7 @@ def _no_number(text: str) -> NoReturn:
     raise NoSchemaError("JSON has no such number")
 
 
+# Python's decoder accepts NaN and Infinity, which JSON does not have
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
@@ -187,6 +188,7 @@ def _read(rule: ExpandJson, text: str) -> tuple[Schema, Any]:
     """
     if not text.startswith("{"):
         raise NoSchemaError("the text is not an object")
+    # more text after the object is ignored, as by Jackson
     tree, _ = _DECODER.raw_decode(text)
     if "\\u" in text:
         json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError if the JSON contains half of a surrogate pair
