@@ -42,6 +42,7 @@ def by_syntax(marks: str = ",") -> BeforeValidator:
             return value
         return path_items(value, marks, version)
 
+    # pydantic runs the last before-validator of an annotation first, so this one runs before the one of `Names`
     return BeforeValidator(split)
 
 

@@ -176,6 +176,7 @@ class _Editor:
         return copied(name, child, group.present, self.replace_nulls)
 
     def _field(self, name: str, child: Node, branch: Branch, group: Group) -> EditResult:
+        # a field that a path selects stays as a whole, even if another path selects only a part of it
         if self.dropped is not None and branch.ends:
             return child
         if branch.below and child.schema.type is Type.STRUCT:

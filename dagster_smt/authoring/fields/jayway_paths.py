@@ -44,6 +44,7 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
         for step in path.steps:
             for test in tests_in(step.test) if isinstance(step, FilterStep) else ():
                 if isinstance(test, RegexMatch):
+                    # parsing the path compiles no patterns; a wrong one is reported here
                     compile_java(test.pattern)
     except RefusedJsonPath as refused:
         yield option, str(refused), SUBSET

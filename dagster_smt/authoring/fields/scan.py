@@ -96,6 +96,7 @@ def kinds_of(step: Step) -> frozenset[str]:
     The kinds are those of ``model.runtime.kind_of``.
     """
     if isinstance(step, OfLogical):
+        # without a schema, there are no values of the other logical types (`model.runtime.kind_of`)
         return frozenset({step.name.removeprefix("org.apache.kafka.connect.data.")} & {"Timestamp", "Decimal"})
     assert isinstance(step, OfType)
     return frozenset({"map"} if step.type == "struct" else {Type[step.type.upper()].value})
