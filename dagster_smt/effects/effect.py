@@ -588,6 +588,7 @@ Effect = (
 
 
 _COMPANIONS = (Rebuild, NeedsSchema)
+# the last one is HeaderFrom with operation=move
 _FAMILIES: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Rename}, {CopyToHeader, Drop})
 
 

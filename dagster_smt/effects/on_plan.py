@@ -200,6 +200,7 @@ def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     for (number, _), branch in zip(keeps, branches, strict=True):
         after = pruned(after, branch, partial(_touch, number), at)
     after = edited_branch(after, renamed, rename, settings.replace_nulls, at)
+    # `with_fields` makes the schema required and drops its default, as Connect's ReplaceField does
     return under(group, replace(after, schema=group.schema.with_fields(after.schema.fields)))
 
 

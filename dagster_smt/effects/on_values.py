@@ -161,7 +161,7 @@ def _change(changes: tuple[Change, ...], bits: tuple[int, ...], purpose: str) ->
         visit = visitor(paths, acts)
 
     def change(value: Any, record: Record) -> Any:
-        if value is None:
+        if value is None:  # only with the null rule `apply`
             return None
         visit(require_map(value, purpose), record)
         return value
