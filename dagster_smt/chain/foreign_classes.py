@@ -57,6 +57,7 @@ class ForeignClasses:
         contain it, the result also has a hint about ``smt_jars``.
         """
         text = str(type_ or "")
+        # a class without `$Key` or `$Value` has the same code, but no jar is missing
         if problem.code != UNKNOWN_CLASS or not problem.statement.startswith("unknown"):
             return problem
         if "." not in text or is_kafkas(text):

@@ -41,8 +41,9 @@ class StagePlan:
         stage, index: The stage and its position.
         before, after: The record before the stage, and the record after it if the stage acts. ``after`` is None if no
             record can pass.
-        condition: True if the stage acts on all records, and False if it acts on none. Otherwise an expression that is
-            true for the records on which the stage acts.
+        condition: True if the stage acts on all records, and False if it acts on none. Otherwise the predicate as an
+            expression, without ``negate``: if the stage has ``negate``, it acts on the records for which the expression
+            is not true.
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that its pattern path matches.
@@ -511,6 +512,7 @@ def fold_chain(
     contains the reasons.
     """
     fold = _Fold(chain)
+    # nullable, because a key or value in Kafka can be null, whatever its schema says
     fold.run(input_record(key, value, topics, kind, nullable=True))
     warnings = tuple(dict.fromkeys((*chain.warnings, *fold.failures, *fold.missing(), *fold.limits())))
     entries = fold.matched(ledger_entries(chain))

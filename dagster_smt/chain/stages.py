@@ -278,6 +278,7 @@ def _plain_names(draft: StageDraft) -> list[Problem]:
     names = (draft.alias, draft.predicate[0]) if draft.predicate else (draft.alias,)
     problems = []
     for name in names:
+        # properties list aliases with commas between them, and Kafka trims them
         if "," in name or name != trim(name):
             problems.append(
                 config_problem(
