@@ -149,6 +149,7 @@ class TimezoneConverter(CodeTransform):
         for name, block in blocks.items():
             after[name] = self._converted(name, block, event, record.topic, at)
         self._report(blocks, at)
+        # the original record, so that it does not count as changed and keeps its bytes
         if after == blocks:
             return record
         fields = tuple((name, after.get(name, child)) for name, child in event.fields)

@@ -12,7 +12,7 @@ from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.transforms.debezium.events.avro_names import adjusted_name
 from dagster_smt.values.value_rule import PythonRule
 
-_LIMITS = tuple((kind, 1 << INTEGER_BITS[kind] - 1) for kind in (Type.INT32, Type.INT64))
+_LIMITS = tuple((kind, 1 << INTEGER_BITS[kind] - 1) for kind in (Type.INT32, Type.INT64))  # 2^31 and 2^63
 
 
 class NoSchemaError(ValueError):

@@ -135,7 +135,7 @@ def _put(row: Group, name: str, node: Node) -> Node:
     after = copied(name, node, row.present, True)
     if after.schema.optional:
         return after
-    return replace(after, nullable=False)
+    return replace(after, nullable=False)  # `copied` rejects a null
 
 
 def appended(row: Group, headers: Cell, name: str, source: str) -> Cell:
