@@ -67,6 +67,8 @@ def filled(cell: Cell, parent: Expr | None) -> Cell:
 
 
 def _copied_group(name: str, node: Group, parent: Expr | None, replace_nulls: bool) -> Node:
+    # `Struct.get` replaces a null struct with its default: the struct is then present, and each field has its value
+    # from the default
     if replace_nulls and node.schema.default is not None and node.may_be_null and node.present is not None:
         default = node.schema.default
         children = []

@@ -246,6 +246,7 @@ def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
         ends = {(id(container), key) for container, key, _, _ in locations}
         ways: set[tuple[int, Any]] = set()
         for _, _, trail, _ in locations:
+            # every container on the way to a match stays
             while trail:
                 container, key, trail, _ = trail
                 ways.add((id(container), key))
