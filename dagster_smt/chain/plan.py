@@ -416,10 +416,12 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
     if isinstance(predicate, CodePredicate):
         test = predicate.test(seen)
     else:
+        # in a predicate, a condition on fields reads the value
         test = plan_condition(predicate.condition(), seen, Planning(seen, "value"), "read a field")
     if first_side is None or isinstance(test, bool):
         if first_side is None or not test:
             return test
+        # true for all records, except where the key or value is null
         return Call(WhereThere(), (Ref((first_side,)), Const(True, BOOLEAN)))
     return Call(WhereThere(), (Ref((first_side,)), test))
 
@@ -458,6 +460,7 @@ def next_record(after: PlanRecord) -> PlanRecord:
     return PlanRecord(
         key=restart(after.key, ("key",)),
         value=restart(after.value, ("value",)),
+        # a topic that planning knows stays known, so that it settles later predicates on the topic
         topic=after.topic if isinstance(after.topic.expr, Const) else replace(after.topic, expr=Ref(("topic",))),
         partition=replace(after.partition, expr=Ref(("partition",))),
         offset=after.offset,

@@ -32,6 +32,6 @@ def _printable(char: str) -> str:
     """Returns ``char``. If the character is not printable or cannot be encoded in UTF-8, returns its Java escape
     instead: a backslash, ``u`` and four hex digits. A character above U+FFFF is always returned unchanged.
     """
-    if char.isprintable() or ord(char) > 0xFFFF:
+    if char.isprintable() or ord(char) > 0xFFFF:  # an escape has only four digits
         return char
     return f"\\u{ord(char):04x}"

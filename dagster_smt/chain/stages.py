@@ -53,6 +53,7 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDra
     problems: list[Problem] = []
     aliases = _aliases(properties, "transforms", problems)
     names = _aliases(properties, "predicates", problems)
+    # an empty list is a chain without stages
     if not aliases and "transforms" not in properties:
         problems.append(_no_list(properties))
     problems += _strays(properties, _TRANSFORM, aliases) + _strays(properties, _PREDICATE, names)
