@@ -199,6 +199,7 @@ class ExtractNewRecordState(CodeTransform):
         if at.variant == change_states.DROPPED:
             return replace(record, dropped=True)
         after = image(event, "after", self.purpose)
+        # an event with a row after the change may lack the row before it
         if at.variant == change_states.CHANGED_ROW:
             before = after
         else:
@@ -229,6 +230,7 @@ class ExtractNewRecordState(CodeTransform):
         # as in Debezium, fields of a deleted row are dropped before `add.fields` adds fields, otherwise after that
         if deleted:
             row = self._without(row, self._dropper.planned(at.variant, tombstones))
+        # without a row there is nothing to add to, so the event may lack the fields of `add.fields`
         if at.variant != change_states.NULL_ROW:
             row = with_event_fields(row, event, self._fields, at, len(self._headers))
         names = self._dropper.planned(at.variant, tombstones)
