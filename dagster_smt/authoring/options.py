@@ -112,6 +112,7 @@ def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
         items = item_texts(value, form)
     if not isinstance(value, str):
         _plain_items(items)
+    # as Kafka uses `String.split`, the item `a:` has one part, and `a:b:` has two
     return [tuple(java_split(item, ":")) for item in items]
 
 
@@ -140,6 +141,7 @@ def item_texts(value: Any, form: str = "old:new") -> list[str]:
 def _pairs(value: Any) -> Any:
     pairs = []
     for pair in pair_items(value, "old:new"):
+        # Kafka does not trim the parts of a pair: `a : b` renames the field `a ` to ` b`
         if len(pair) != 2 or not pair[1]:
             raise ValueError(f"'{':'.join(pair)}' is not a pair of the form old:new")
         pairs.append((pair[0], pair[1]))

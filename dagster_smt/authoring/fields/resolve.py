@@ -135,6 +135,7 @@ def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
         for name, child in schema.fields:
             if matches(name):
                 yield (name, child)
+        # a schema does not list the keys of a map, so every name and pattern may match one
         if keyed and values is not None:
             yield (Key(step) if isinstance(step, str) else step), values
     elif isinstance(step, Index):
