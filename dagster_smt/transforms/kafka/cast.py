@@ -34,6 +34,7 @@ def _spec(value: Any) -> Any:
 
 
 def _item(item: tuple[str, ...]) -> tuple[str | None, Type]:
+    # Kafka trims both parts; it does not trim the parts of `renames` in ReplaceField
     parts = [trim(part) for part in item]
     if len(parts) > 2:
         raise ValueError(f"'{':'.join(item)}' is not a pair of the form field:type")
