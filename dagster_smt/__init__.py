@@ -92,6 +92,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_MODULES[name]), name)
+    # Python calls this function only for a name that the module lacks, so each name is loaded once
     globals()[name] = value
     return value
 

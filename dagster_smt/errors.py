@@ -69,11 +69,13 @@ class SmtError(Exception):
     """
 
     def __init__(self, problems: Iterable[Problem] | Problem):
+        # even without `raise … from`, Python attaches the exception that is being handled (decision 20)
         self.__suppress_context__ = True
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
     def __reduce__(self) -> tuple[type["SmtError"], tuple[tuple[Problem, ...]]]:
+        # by default, pickle would call `__init__` with the text of the problems instead of the problems
         return type(self), (self.problems,)
 
 

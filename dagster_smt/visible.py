@@ -16,10 +16,12 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
+    # `json.dumps` puts quotes around the escape, and the slice removes them
     return "".join(char if _is_visible(char) else json.dumps(char)[1:-1] for char in text)
 
 
 def _is_visible(char: str) -> bool:
+    # `isprintable` is False for all spaces except U+0020, but a space such as U+00A0 is harmless
     return char.isprintable() or unicodedata.category(char) == "Zs"
 
 

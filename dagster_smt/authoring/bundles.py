@@ -36,11 +36,13 @@ def by_syntax(marks: str = ",") -> BeforeValidator:
     """
 
     def split(value: Any, info: ValidationInfo) -> Any:
+        # pydantic validates the fields of base classes first, and leaves a field that is wrong out of `info.data`
         version = info.data.get("field_syntax_version", V1)
         if version == V1:
             return value
         return path_items(value, marks, version)
 
+    # pydantic runs the last before-validator of an annotation first, so this one runs before the one of `Names`
     return BeforeValidator(split)
 
 
@@ -95,6 +97,7 @@ def check_paths(
     for text in texts:
         try:
             path = parse(text)
+            # `parse` compiles no patterns; a wrong one is reported here, with all other problems of the chain
             for step in path.steps:
                 if isinstance(step, Match):
                     compile_java(step.java)

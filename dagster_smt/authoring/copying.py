@@ -41,6 +41,7 @@ def validated(node: Node) -> Node:
     this check when a struct becomes a field of another struct.
     """
     if not isinstance(node, Group):
+        # the plan does not contain the fields of a cell, so each struct is checked when the chain runs
         unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
         if unknown:
             return replace(node, expr=Call(Validated(node.schema), (node.expr,)))
@@ -66,6 +67,8 @@ def filled(cell: Cell, parent: Expr | None) -> Cell:
 
 
 def _copied_group(name: str, node: Group, parent: Expr | None, replace_nulls: bool) -> Node:
+    # `Struct.get` replaces a null struct with its default: the struct is then present, and each field has its value
+    # from the default
     if replace_nulls and node.schema.default is not None and node.may_be_null and node.present is not None:
         default = node.schema.default
         children = []

@@ -15,6 +15,7 @@ from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.secrets import is_reference
 
 KEY_RING = "key.ring"
+# an optional id with `=`, and a reference: in `k1=${env:NAME}`, the id is `k1`
 _ITEM = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
 _ONLY = "1"
 """The id of a key for which the option ``key.ring`` gives no id."""

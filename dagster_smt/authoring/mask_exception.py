@@ -34,6 +34,7 @@ class MaskException:
         """Returns True if the exception covers the field ``place``, such as ``value.items[].id``, ``header[0] name``,
         ``key`` or ``topic``.
         """
+        # an exception lists a header without its position: `header[0] trace` is covered by `header.trace`
         return self._places.fullmatch(re.sub(r"^header\[\d+\] ", "header.", place)) is not None
 
 

@@ -15,6 +15,7 @@ from dagster_smt.model.java_text import trim
 from dagster_smt.model.paths.connect import split_paths
 from dagster_smt.values.numbers import parse_integer
 
+# the separator of Kafka's `ConfigDef`; in Java, `\s` matches only ASCII characters
 _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 
@@ -60,6 +61,7 @@ def path_items(value: Any, marks: str, version: str) -> Any:
         items = split_paths(value, ",", version, marks[1:]) if trim(value) else []
     else:
         items = item_texts(value)
+        # a list in YAML must mean the same as its text in properties, where commas and blanks separate items
         for item in items:
             if split_paths(item, ",", version, marks[1:]) != [item]:
                 raise ValueError(f"'{item}' has a comma, or blanks around it: put such names into backticks")
@@ -75,6 +77,7 @@ def _plain_items(items: list[str] | tuple[str, ...]) -> None:
     for item in items:
         if "," in item or item != trim(item):
             raise ValueError(f"'{item}' has a comma, or blanks around it, which Kafka's lists cannot hold")
+    # in properties, this list would be an empty string, which is a list without items
     if list(items) == [""]:
         raise ValueError("the only item is empty")
 
@@ -109,12 +112,14 @@ def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
         items = item_texts(value, form)
     if not isinstance(value, str):
         _plain_items(items)
+    # as Kafka uses `String.split`, the item `a:` has one part, and `a:b:` has two
     return [tuple(java_split(item, ":")) for item in items]
 
 
 def item_texts(value: Any, form: str = "old:new") -> list[str]:
     """Returns the items of ``value``, a YAML list, as strings. Pairs and mappings become ``a:b``."""
     items: list[str] = []
+    # for a value of any other type, the loop below raises the error when it reaches the None
     listed: Any = [None]
     if isinstance(value, dict):
         listed = [value]
@@ -136,6 +141,7 @@ def item_texts(value: Any, form: str = "old:new") -> list[str]:
 def _pairs(value: Any) -> Any:
     pairs = []
     for pair in pair_items(value, "old:new"):
+        # Kafka does not trim the parts of a pair: `a : b` renames the field `a ` to ` b`
         if len(pair) != 2 or not pair[1]:
             raise ValueError(f"'{':'.join(pair)}' is not a pair of the form old:new")
         pairs.append((pair[0], pair[1]))

@@ -18,6 +18,7 @@ def label_of(cls: type[Transform], side: str) -> str:
     """Returns the name of the class ``cls`` as in a connector's properties, but without the package:
     ``MaskField$Value``. ``side`` is ``key``, ``value`` or empty.
     """
+    # an inner class that is not about a side, such as Confluent's `ExtractTopic$Header`
     if "$" in cls.connect_class:
         return cls.connect_class.rpartition(".")[2]
     return cls.__name__ + (f"${side.capitalize()}" if side else "")
@@ -125,6 +126,7 @@ class Chain:
     @property
     def hash(self) -> str:
         """The hash of the chain: sixteen hex digits that depend on its properties."""
+        # sorted, because the order of properties has no meaning: the order of stages is in `transforms`
         return hashlib.sha256(json.dumps(self.properties, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
@@ -197,6 +199,7 @@ class Chain:
 
 
 def _to_dict(stage: Stage) -> dict[str, Any]:
+    # only short names of Kafka's classes are never ambiguous: `find_class` prefers Kafka's class to a vendor's
     if stage.transform.connect_class.startswith(PACKAGE):
         type_ = stage.label
     else:

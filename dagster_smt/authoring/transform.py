@@ -166,6 +166,7 @@ def refuse(code: str, statement: str, hint: str = "", connect_class: str = DATA_
     return PlanError(Problem(code, "", statement, hint, connect_class))
 
 
+# effects are classes of `effects.effect`, which imports this module, so they cannot be imported here
 class Effect(Protocol):
     """The interface of an effect: the properties that planning reads. An effect (``effects.effect``) is one action of a
     transform, as data: for example, the change or the removal of a field.

@@ -62,6 +62,7 @@ NonEmptyText = Annotated[Text, AfterValidator(_not_empty)]
 Regex = Annotated[Text, AfterValidator(_regex)]
 RawRegex = Annotated[RawText, AfterValidator(_regex)]
 DatePattern = Annotated[Text, AfterValidator(_date_pattern)]
+# pydantic runs the last before-validator of an annotation first: `Annotated[Text, one_of(…), AnyCase]`
 AnyCase = BeforeValidator(lambda value: trim(value).lower() if isinstance(value, str) else value)
 """A validator that ignores the case and the surrounding whitespace of an option, as Debezium does."""
 

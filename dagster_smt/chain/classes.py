@@ -77,6 +77,7 @@ def _class_with_side(
     cls: type[Options], text: str, known: Mapping[str, type[Options]], place: str, plugin: str
 ) -> ClassMatch:
     name, _, inner = text.partition("$")
+    # predicates have no sides, and no such attribute
     sided = getattr(cls, "sided", False)
     if sided and inner not in SIDES:
         inners = []

@@ -169,6 +169,7 @@ def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
     """Returns the fields of the chain's input that one action of ``stage`` would change if ``stage`` were the first
     stage of the chain. ``effect`` is the number of the action within the stage.
     """
+    # the record before the first stage of the chain
     record = plan.steps[0].plan.before
     alone = plan_stage(stage, 0, record)
     if alone.after is None or effect not in {touch.entry for touch in alone.after.touched}:

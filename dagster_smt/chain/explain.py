@@ -28,6 +28,7 @@ def explain(plan: Plan, *, full: bool = True) -> str:
         lines += _steps(steps, full)
     text = [visible(line) for line in lines]
     if plan.warnings:
+        # a problem makes its own text visible, and has line breaks that must stay
         text.append("warnings")
         text += [f"  {warning}" for warning in plan.warnings]
     return "\n".join(text)

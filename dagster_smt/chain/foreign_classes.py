@@ -43,6 +43,7 @@ class ForeignClasses:
             name = match.cls.connect_class
             return f"{name}${match.side.capitalize()}" if match.side else name
         text = str(type_ or "")
+        # only the classes of this package have short names
         if match.cls is not None or "." not in text:
             return ""
         if plugin_with(self.plugins, text) is not None:
@@ -56,6 +57,7 @@ class ForeignClasses:
         contain it, the result also has a hint about ``smt_jars``.
         """
         text = str(type_ or "")
+        # a class without `$Key` or `$Value` has the same code, but no jar is missing
         if problem.code != UNKNOWN_CLASS or not problem.statement.startswith("unknown"):
             return problem
         if "." not in text or is_kafkas(text):
@@ -93,6 +95,7 @@ def absolute_entries(entries: Iterable[str], base: Path) -> list[str]:
     absolute = []
     for entry in entries:
         path = base / entry
+        # the name of a file may have the form of coordinates
         if coordinates_of(entry) is not None and not path.exists():
             absolute.append(entry)
         else:

@@ -138,6 +138,7 @@ class FormsPlan(Plan):
         results = {}
         for number, record in self.results.items():
             has_value = record.value is not None and record.value.schema in schemas
+            # keys only matter for a table that keeps them
             has_key = record.key is None or record.key.schema in key_schemas or not self.chain.keeps_key
             if has_value and has_key:
                 results[number] = record
@@ -196,6 +197,7 @@ def plan_forms(
     records: list[PlanRecord] = []
     for plan in passed:
         records.extend(plan.results.values())
+    # `all` is also true if there are no forms, or if the chain rejects every form
     if last is not None and last.after is not None and all(record.value is None for record in records):
         entries = ledger_entries(chain)
         return EmptyPlan(chain, None, last.before, True, tuple(topics), (), {}, entries, chain.warnings, last=last)
@@ -240,6 +242,7 @@ def _plan_of_form(chain: Chain, form: Form) -> Plan:
         stages = chain.stages
     plan = fold_chain(replace(chain, stages=stages), form.key, form.value, topics=(form.topic,))
     if form.free_key:
+        # the plans of all forms need the same entries, also for stages that are left out here (`_entries`)
         return replace(plan, entries=ledger_entries(chain))
     return plan
 
@@ -272,6 +275,7 @@ def _common_warnings(plans: Sequence[Plan]) -> tuple[Problem, ...]:
     """Returns the warnings that all ``plans`` have in common. Two warnings that differ only in their hints are treated
     as the same warning.
     """
+    # a path that only some forms lack is not a mistake
     everywhere = set.intersection(*(set(map(_without_hint, plan.warnings)) for plan in plans))
     warnings = []
     for w in plans[0].warnings:

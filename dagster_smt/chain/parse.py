@@ -71,12 +71,14 @@ def parse_chain(
     chain, stage_problems = assemble(drafts, lenient, as_kafka, classes)
     warnings = []
     for p in problems:
+        # Kafka ignores the properties of an alias that is not in the list (difference D1)
         if lenient and p.code == "SMT007":
             warnings.append(p)
     problems = [p for p in problems if p not in warnings] + stage_problems
     if problems:
         raise ConfigError(_placed(p, place) for p in dict.fromkeys(problems))
     if classes.settings.engine == "connect":
+        # part of the properties, and so of the hash: with the classes of a jar, equal stages can have other results
         chain.properties["engine"] = "connect"
     warnings = list(dict.fromkeys((*warnings, *chain.warnings)))
     return replace(

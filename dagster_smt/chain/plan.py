@@ -29,7 +29,7 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 from dagster_smt.model.schema import BOOLEAN, INT32, INT64, STRING, Schema, Type, optional, timestamp
 from dagster_smt.values.value_rule import IsNull, WhereThere
 
-MAX_VARIANTS = 8
+MAX_VARIANTS = 8  # each predicate on data can double the number
 HEADERS = Schema(Type.ARRAY, name="headers")
 
 
@@ -41,8 +41,9 @@ class StagePlan:
         stage, index: The stage and its position.
         before, after: The record before the stage, and the record after it if the stage acts. ``after`` is None if no
             record can pass.
-        condition: True if the stage acts on all records, and False if it acts on none. Otherwise an expression that is
-            true for the records on which the stage acts.
+        condition: True if the stage acts on all records, and False if it acts on none. Otherwise the predicate as an
+            expression, without ``negate``: if the stage has ``negate``, it acts on the records for which the expression
+            is not true.
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
         matches: Maps the number of a ledger entry to the fields that its pattern path matches.
@@ -415,10 +416,12 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
     if isinstance(predicate, CodePredicate):
         test = predicate.test(seen)
     else:
+        # in a predicate, a condition on fields reads the value
         test = plan_condition(predicate.condition(), seen, Planning(seen, "value"), "read a field")
     if first_side is None or isinstance(test, bool):
         if first_side is None or not test:
             return test
+        # true for all records, except where the key or value is null
         return Call(WhereThere(), (Ref((first_side,)), Const(True, BOOLEAN)))
     return Call(WhereThere(), (Ref((first_side,)), test))
 
@@ -457,6 +460,7 @@ def next_record(after: PlanRecord) -> PlanRecord:
     return PlanRecord(
         key=restart(after.key, ("key",)),
         value=restart(after.value, ("value",)),
+        # a topic that planning knows stays known, so that it settles later predicates on the topic
         topic=after.topic if isinstance(after.topic.expr, Const) else replace(after.topic, expr=Ref(("topic",))),
         partition=replace(after.partition, expr=Ref(("partition",))),
         offset=after.offset,
@@ -511,6 +515,7 @@ def fold_chain(
     contains the reasons.
     """
     fold = _Fold(chain)
+    # nullable, because a key or value in Kafka can be null, whatever its schema says
     fold.run(input_record(key, value, topics, kind, nullable=True))
     warnings = tuple(dict.fromkeys((*chain.warnings, *fold.failures, *fold.missing(), *fold.limits())))
     entries = fold.matched(ledger_entries(chain))
@@ -657,6 +662,7 @@ def _spares_nulls(plan: StagePlan) -> bool:
     plan.
     """
     stage, condition = plan.stage, plan.condition
+    # the predicate RecordIsTombstone with negate=true, on a stage that acts on the value
     tombstones = isinstance(condition, Call) and isinstance(condition.rule, IsNull)
     spared = tombstones and condition.args == (Ref((stage.side,)),) and stage.negate  # type: ignore[union-attr]
     return (

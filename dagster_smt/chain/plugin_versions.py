@@ -10,6 +10,7 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.java_text import trim
 
 KAFKA = "4.3.1"
+# Maven's syntax: a square bracket includes the version beside it, a parenthesis excludes it
 _RANGE = re.compile(r"([\[(])([\d.]*),([\d.]*)([\])])")
 
 
@@ -26,6 +27,7 @@ def version_problems(text: object, place: str) -> list[Problem]:
 def _admits(text: str) -> bool:
     match = _RANGE.fullmatch(text.replace(" ", ""))
     if not match:
+        # `[4.3.1]` means exactly this version
         return text.strip("[]") in ("", "latest", KAFKA)
     opens, low, high, closes = match.groups()
     above = not low or _parts(low) < _parts(KAFKA) or (opens == "[" and _parts(low) == _parts(KAFKA))
@@ -37,4 +39,5 @@ def _parts(version: str) -> tuple[int, ...]:
     numbers = []
     for part in version.split("."):
         numbers.append(int(part or 0))
+    # 4.3 is the same version as 4.3.0
     return tuple(numbers + [0] * (3 - len(numbers)))

@@ -23,6 +23,7 @@ TRANSFORM_GROUP, PREDICATE_GROUP = "dagster_smt.transforms", "dagster_smt.predic
 PluginT = TypeVar("PluginT", bound=Options)
 
 
+# cached, because reading entry points searches the metadata of all installed packages
 @cache
 def transforms() -> dict[str, type[Transform]]:
     """Returns all transforms that chains can use, by full class name.

@@ -69,6 +69,7 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
     missing = []
     for number, target, form, seals in _hidden(defined):
         ways = []
+        # `chain` hides at least as much without a condition, and if nothing of the value is left
         for t in (target, (*target[:-1], "")):
             for f in (form, WHOLLY):
                 ways.append((t, f))
@@ -138,6 +139,7 @@ def _target_of(stage: Stage, effect: Entry) -> tuple[str, ...]:
     transform, side = stage.transform, effect.side or stage.side
     if effect.explicit and isinstance(transform, NestedPaths):  # steps are comparable across syntaxes
         return side, str(transform.path(effect.path).steps)
+    # the same form as the steps above, so that a field is equal in all classes: `('mail',)`
     return side, effect.path if effect.explicit is False else str((effect.path,))
 
 

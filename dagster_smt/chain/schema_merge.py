@@ -55,6 +55,7 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
             fields.append((name, merge(left, right, below(path, name), problems)))
         else:
             # only some records have the field; in the rows of all other records it is null
+            # (`or a` only satisfies the type checker)
             fields.append((name, optional(left or right or a)))
     return a.with_(optional=null, fields=tuple(fields))
 

@@ -53,6 +53,7 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDra
     problems: list[Problem] = []
     aliases = _aliases(properties, "transforms", problems)
     names = _aliases(properties, "predicates", problems)
+    # an empty list is a chain without stages
     if not aliases and "transforms" not in properties:
         problems.append(_no_list(properties))
     problems += _strays(properties, _TRANSFORM, aliases) + _strays(properties, _PREDICATE, names)
@@ -69,7 +70,7 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDra
                 predicate_options = _below(properties, _PREDICATE, name, names)
             else:
                 predicate_options = {}
-            predicate_options.pop("plugin.version", None)
+            predicate_options.pop("plugin.version", None)  # `_predicate_problems` checks it
             draft.predicate = (name, predicate_options.pop("type", None), predicate_options)
             draft.known_predicates = tuple(names)
         problems += version_problems(options.pop("plugin.version", None), draft.place)
@@ -222,6 +223,7 @@ def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
     """
     known: dict[str, tuple[Any, dict[str, Any]]] = {}
     problems = []
+    # predicates with names first, so that no generated name is the name of another predicate
     for draft in sorted((d for d in drafts if d.predicate), key=lambda d: not (d.predicate and d.predicate[0])):
         assert draft.predicate
         name, type_, options = draft.predicate
@@ -231,6 +233,7 @@ def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
             for n in range(2, len(drafts) + 2):
                 numbered.append(f"{short}{n}")
             free = (short, *numbered)
+            # equal predicates share a name
             name = next(n for n in free if known.get(n, (type_, options)) == (type_, options))
             draft.predicate = (name, type_, options)
         if known.setdefault(name, (type_, options)) != (type_, options):
@@ -276,6 +279,7 @@ def _plain_names(draft: StageDraft) -> list[Problem]:
     names = (draft.alias, draft.predicate[0]) if draft.predicate else (draft.alias,)
     problems = []
     for name in names:
+        # properties list aliases with commas between them, and Kafka trims them
         if "," in name or name != trim(name):
             problems.append(
                 config_problem(

@@ -68,6 +68,7 @@ def _data_of_value(part: Any) -> Any:
     if isinstance(part, Schema):
         return schema_to_json(part, data_of)
     if isinstance(part, tuple | list | frozenset):
+        # sorted, because the order of a set of strings differs from process to process
         items = sorted(part) if isinstance(part, frozenset) else part
         return [data_of(item) for item in items]
     if is_dataclass(part):

@@ -379,6 +379,7 @@ class Reject(_Effect):
     @property
     def reads(self) -> Parts:
         side: Parts = frozenset({self.side} if self.side else ())
+        # `value` in the reads of a condition means the side on which the stage acts, which effects do not list
         return side | (self.condition.reads - {"value"})
 
 
@@ -587,6 +588,7 @@ Effect = (
 
 
 _COMPANIONS = (Rebuild, NeedsSchema)
+# the last one is HeaderFrom with operation=move
 _FAMILIES: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Rename}, {CopyToHeader, Drop})
 
 

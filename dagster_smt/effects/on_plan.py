@@ -200,6 +200,7 @@ def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     for (number, _), branch in zip(keeps, branches, strict=True):
         after = pruned(after, branch, partial(_touch, number), at)
     after = edited_branch(after, renamed, rename, settings.replace_nulls, at)
+    # `with_fields` makes the schema required and drops its default, as Connect's ReplaceField does
     return under(group, replace(after, schema=group.schema.with_fields(after.schema.fields)))
 
 
@@ -216,6 +217,7 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
     for name, child in group.fields:
         children.append((name, _opened(child, name in join.names)))
     opened = tuple(children)
+    # Aiven's class reads fields with `Struct.get`, and has no option `replace.null.with.default`
     old = copied_fields(group, True, opened)
     fields = (*old, (join.name, _joined(join, dict(old), at)))
     schema = Schema(Type.STRUCT, fields=schemas_of(fields))
@@ -249,6 +251,7 @@ def _joined(join: Join, fields: Mapping[str, Node], at: Planning) -> Cell:
 
 
 def _text(name: str, field: Node) -> Expr:
+    # Java prints a byte array as `[B@1b6d3586`, differently in each run
     if not has_bytes(field.schema):
         return java_text_of(field)
     problem, presence = no_text().problem, present(field)
@@ -271,6 +274,7 @@ def _extract(extract: Extract, node: Node, at: Planning, settings: Settings) -> 
     if settings.replace_nulls and field.schema.default is not None:
         field = open_struct(field) if field.schema.type is Type.STRUCT else field
         field = copied(extract.path.leaf, field, parent, True)
+    # as in Connect, a null has the schema of the field, even if this schema requires a value
     at.touch(0, present(field))
     return field
 
@@ -281,6 +285,7 @@ def _wrap(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> Node:
     if wrap.path.steps:
         return _wrap_inside(wrap, node, at, settings)
     at.touch(0)
+    # Connect's `Struct.put` rejects a null if the schema of the field requires a value
     if node.may_be_null and not node.schema.optional:
         child = _required(node, settings.purpose)
     else:
@@ -327,6 +332,7 @@ class _InsertFields:
         for number, insert in enumerate(self.inserts):
             root.add(tuple(map(str, insert.path.steps)), number)
         fields = self._fields(group, root)
+        # after the fields: Connect builds the new schema, and rejects a duplicate name, before it reads the offset
         if self.at.record.kind != "sink" and any(insert.source == "offset" for insert in self.inserts):
             raise refuse(*NO_OFFSET)
         return under(group, with_fields(group, fields.items(), group.schema.with_fields(())))
@@ -376,8 +382,10 @@ class _InsertFields:
         self.at.touch(number, group.present)
         cell = self._cell(insert)
         schema = cell.schema.with_(optional=not insert.required)
+        # as in Connect, a null partition or timestamp is not put, so a required field stays unset without an error
         unset = cell.may_be_null and insert.required
         cell = Cell(schema, cell.expr, cell.sources, cell.copied, unset, frozenset({UNSET} if unset else ()))
+        # Connect puts the topic even if it is null, and a required field then fails
         fields[name] = copied(name, cell, group.present, False) if insert.source == "topic" else cell
 
     def _cell(self, insert: Insert) -> Cell:

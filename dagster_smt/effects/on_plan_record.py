@@ -101,8 +101,10 @@ def _reject(effect: Reject, record: PlanRecord, at: Planning, settings: Settings
     if isinstance(condition, NullValue):
         return record  # the null rule has already dropped or rejected the record
     if effect.side:
+        # the copy shares the lists of reports with the original
         at = replace(at, side=effect.side)
     test = plan_condition(condition, record, at, settings.purpose)
+    # a null struct passes by the null rule, so not even a negated test may drop it; a JSONPath on it has a null answer
     if isinstance(inside(condition), FieldPasses):
         test = where_there(at.side_of(record), test)
     return replace(record, dropped=test)

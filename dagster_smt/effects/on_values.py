@@ -161,7 +161,7 @@ def _change(changes: tuple[Change, ...], bits: tuple[int, ...], purpose: str) ->
         visit = visitor(paths, acts)
 
     def change(value: Any, record: Record) -> Any:
-        if value is None:
+        if value is None:  # only with the null rule `apply`
             return None
         visit(require_map(value, purpose), record)
         return value
@@ -262,6 +262,7 @@ def _insert(inserts: tuple[Insert, ...], bits: tuple[int, ...], purpose: str) ->
         require_map(value, purpose)
         for insert, above, name, bit in each:
             inserted = _inserted(insert, record)
+            # as in Connect, a null partition or timestamp is not put, but a null topic is
             if inserted is None and insert.source in ("partition", "timestamp"):
                 continue
             if above:
@@ -283,6 +284,7 @@ def _inserted(insert: Insert, record: Record) -> Any:
         raise data_error(*NO_OFFSET)
     value = getattr(record, insert.source)
     if insert.source == "partition" and value is not None:
+        # an Integer, as in Connect: numbers in JSON are Longs, and TimestampConverter accepts only a Long
         return JavaInteger(value)
     return value
 
@@ -302,6 +304,7 @@ def _extract(extract: Extract, bit: int, purpose: str) -> SideFunction:
                 value = look(fields, step) if step in fields else None
             if value is None:
                 return None
+            # the words of Connect's `SingleFieldPath`, for all steps after the first
             above = "nested field access"
         record.touched |= bit
         return value

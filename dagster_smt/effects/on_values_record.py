@@ -113,6 +113,7 @@ def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
 
     def change(value: Any, record: Record) -> Any:
         fields = require_map(value, purpose)
+        # `whole` copies the value, because a later stage may change the field in place
         headers = [Header(name, None, whole(value_at(fields, path))) for path, name in copies]
         record.headers = [*record.headers, *headers]
         record.touched |= touched
@@ -197,6 +198,7 @@ def _time_text(by: ByFieldTime, fields: dict[str, Any]) -> str:
 
 def _set_timestamp(effect: SetTimestamp, bit: int, purpose: str) -> SideFunction:
     name = effect.name
+    # without a schema, Connect treats every `java.util.Date` as a Timestamp, so there is no Date and no Time
     rules = {
         "int64": RecordTime("unix", "Timestamp", precision=effect.unit),
         "Timestamp": RecordTime("Timestamp", "Timestamp", precision=effect.unit),

@@ -44,6 +44,7 @@ def plan_route(route: Route, record: PlanRecord, at: Planning, settings: Setting
         return routed(record, text, needed_topic(f"the header '{by.name}'"), by.skips, at)
     if isinstance(by, ByField):
         return _by_field(by, record, at, settings)
+    # `ByFieldTime`: Confluent documents MessageTimestampRouter only for values without a schema
     label = at.side_of(record).schema.label
     statement = f"only a value without a schema can be used for [{settings.purpose}], but this is {label}"
     hint = "use TimestampConverter, Aiven's ExtractTimestamp and TimestampRouter, or a format without schema"
@@ -56,6 +57,7 @@ def _by_pattern(by: ByPattern, record: PlanRecord, at: Planning) -> PlanRecord:
     if not isinstance(topic.expr, Const):
         at.touch(0, Call(MatchesOrNull(by.regex), (topic.expr,)))
         return replace(record, topic=topic.call(rule, STRING))
+    # the topic is known, so the new topic is a constant, too: later predicates on the topic then add no variant
     name = topic.expr.value
     if Matches(by.regex).python(name):
         at.touch(0)
@@ -71,6 +73,7 @@ def _by_field(by: ByField, record: PlanRecord, at: Planning, settings: Settings)
         except PlanError:
             if not by.skips:
                 raise
+            # no record of this schema has the field, so every record keeps its topic
             at.miss(by.path.text, tuple(group.by_name), by.path.leaf)
             return record
         node = default_of(node, parent)

@@ -26,6 +26,7 @@ def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Gro
     base = _base(before.present)
     values = {}
     for new, node in after.fields:
+        # a default changes only with the type of its field: Connect's MaskField, for example, keeps the whole schema
         same = node.schema == schema.by_name[olds[new]]
         values[new] = default.get(olds[new]) if same else _value_of_node(node, base, default)
     return replace(after, schema=after.schema.with_(default=values))
@@ -52,6 +53,7 @@ def changed_items_default(before: Cell, after: Cell, item: str, body: Node) -> C
 
 
 def _base(present: Expr | None) -> tuple[str, ...]:
+    # stages wrap the reference to a struct in rules such as `Default`, whose first argument is the old expression
     while isinstance(present, Call):
         present = present.args[0]
     if isinstance(present, Ref):

@@ -176,6 +176,7 @@ class _Editor:
         return copied(name, child, group.present, self.replace_nulls)
 
     def _field(self, name: str, child: Node, branch: Branch, group: Group) -> EditResult:
+        # a field that a path selects stays as a whole, even if another path selects only a part of it
         if self.dropped is not None and branch.ends:
             return child
         if branch.below and child.schema.type is Type.STRUCT:
@@ -188,6 +189,7 @@ class _Editor:
             if branch.below:
                 return self.struct(node, branch)
             return node
+        # a schema does not list the keys of a map, so a rule drops the other keys from each record
         if self.dropped is not None and node.schema.type is Type.MAP and Every() not in branch.below:
             steps = []
             for step in branch.below:
@@ -223,6 +225,8 @@ class _Editor:
         assert values is not None
         if self.dropped is not None and branch.ends:
             return cell
+        # conditions of inner touches refer to the element (`item0`), so these touches are collected separately
+        # and converted into touches of the record below
         inner = replace(self, level=self.level + 1, at=replace(self.at, touches=[]))
         element = _element(cell, values, item)
         if branch.below and values.type is Type.STRUCT:
@@ -230,6 +234,8 @@ class _Editor:
         after = inner._ends("", inner._below(element, branch), branch, None)
         node = after.node if isinstance(after, RenamedNode) else after
         alone = node is not None and node.schema != values and not isinstance(select, Every)
+        # all values of a map have one schema (decision 4), so one of them cannot change its type: a path that leads
+        # here fails in `_changed`, but a deep scan (`**`), which may also meet such a map, leaves it as it is
         if alone and not branch.meant:
             return cell
         for touch in inner.at.touches:
@@ -335,6 +341,7 @@ def under(group: Group, rebuilt: Group) -> Group:
     Raises:
         PlanError: SMT112 if the change adds a field whose name is empty.
     """
+    # Connect's `SchemaBuilder.field` rejects an empty name
     if "" in rebuilt.by_name and "" not in group.by_name:
         raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)
     nullable = group.may_be_null and not rebuilt.schema.optional

@@ -35,6 +35,8 @@ def read_field(
     parent: Expr | None = None
     for number, step in enumerate(path.steps):
         node, parent = _child(node, step, path, strict, missing_class)
+        # in Connect, `replace.null.with.default` only concerns the last step: `SingleFieldPath` reads the structs
+        # before it with `Struct.get`, which replaces a null with the default
         if number < len(path.steps) - 1 and node.schema.type is Type.STRUCT and node.schema.default is not None:
             node = copied(str(step), _opened(node), parent, True)
     return node, parent
@@ -69,6 +71,8 @@ def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class:
 def _opened(node: Node) -> Group:
     if isinstance(node, Group) or isinstance(node.expr, Ref):
         return open_struct(node)
+    # `open_struct` only splits references to the stage's input, but here a rule computes the struct, such as the value
+    # under a key of a map
     return Group(node.schema, tuple(_fields(node)), node.expr, node.sources, node.nullable)
 
 

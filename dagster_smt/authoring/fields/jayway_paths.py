@@ -44,6 +44,7 @@ def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tu
         for step in path.steps:
             for test in tests_in(step.test) if isinstance(step, FilterStep) else ():
                 if isinstance(test, RegexMatch):
+                    # parsing the path compiles no patterns; a wrong one is reported here
                     compile_java(test.pattern)
     except RefusedJsonPath as refused:
         yield option, str(refused), SUBSET
@@ -121,6 +122,7 @@ def _places(path: JsonPath) -> Iterator[Names]:
 
 
 def _part(group: Group, tree: Tree, args: list[Expr], above: Names, at: Planning) -> StructShape:
+    # `StructShape.read` takes the arguments in this order: the flag of a struct, then its fields
     args.append(Const(False, BOOLEAN) if group.present is None else Call(IsNull(), (group.present,)))
     fields = []
     for name, below in tree.items():

@@ -78,6 +78,7 @@ def resolve(
     """
     root = Branch()
     for number, path in enumerate(paths):
+        # a path with two `**` can reach the same field in several ways
         routes = tuple(dict.fromkeys(_routes(schema, path.steps, strict)))
         meant = not any(isinstance(step, Deep) for step in path.steps)
         for route in routes:
@@ -103,6 +104,7 @@ def _routes(schema: Schema, steps: tuple[Step, ...], strict: bool) -> Iterator[R
         return
     head, rest = steps[0], steps[1:]
     if isinstance(head, Deep):
+        # Kafka has no `**`; with `strict`, each map that the scan meets would be an error
         yield from _routes(schema, rest, False)
         for step, child in _children(schema):
             for route in _routes(child, steps, False):
@@ -133,6 +135,7 @@ def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
         for name, child in schema.fields:
             if matches(name):
                 yield (name, child)
+        # a schema does not list the keys of a map, so every name and pattern may match one
         if keyed and values is not None:
             yield (Key(step) if isinstance(step, str) else step), values
     elif isinstance(step, Index):
@@ -183,6 +186,7 @@ def _next_name(steps: tuple[Step, ...]) -> str:
         if isinstance(step, str):
             return step
         if isinstance(step, Match):
+            # the letters of the pattern, for suggestions of similar names: `e?mail\d` becomes `email`
             return re.sub(r"\W", "", re.sub(r"\\.", "", step.pattern))
     return ""
 

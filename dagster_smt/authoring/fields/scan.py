@@ -74,6 +74,7 @@ def _keys(step: Step) -> _Keys:
         return lambda node: (step,) if type(node) is dict and step in node else ()
     if isinstance(step, Index):
         number = step.number
+        # -1 becomes the position of the last element, so that two paths to one element have equal locations
         return lambda node: (number % len(node),) if type(node) is list and -len(node) <= number < len(node) else ()
     if isinstance(step, Match):
         search = compile_java(step.java).search
@@ -95,6 +96,7 @@ def kinds_of(step: Step) -> frozenset[str]:
     The kinds are those of ``model.runtime.kind_of``.
     """
     if isinstance(step, OfLogical):
+        # without a schema, there are no values of the other logical types (`model.runtime.kind_of`)
         return frozenset({step.name.removeprefix("org.apache.kafka.connect.data.")} & {"Timestamp", "Decimal"})
     assert isinstance(step, OfType)
     return frozenset({"map"} if step.type == "struct" else {Type[step.type.upper()].value})
@@ -115,6 +117,7 @@ def _deep(rest: tuple[Step, ...]) -> _Walk:
         for key in _all_keys(node):
             child = node[key]
             if is_raw(child):
+                # the first byte shows the kind: only objects and arrays have values inside and are decoded
                 if memoryview(child)[0] not in _OPENERS:
                     continue
                 child = look(node, key)
@@ -165,6 +168,7 @@ class _Scan:
             return
         data = bytes(text)
         count = data.count(self.needle)
+        # a search for one byte is much faster than for two, and is enough for JSON without escapes
         escaped = b"\\" in data and self.escape in data
         if not count and not escaped:
             return

@@ -183,6 +183,7 @@ def collector(paths: Sequence[FieldPath], once: bool = True) -> Collect:
         for number, find in enumerate(finders):
             for location in find(value):
                 targets.append((number, location))
+        # Containers are compared by `id`, because dicts and lists are not hashable.
         # With `once`, the first part of the key is True for all paths, so the entry of the last path replaces earlier
         # entries.
         distinct = {(once or number, id(place[0]), place[1]): (number, place) for number, place in targets}
@@ -218,6 +219,7 @@ def _plain_collector(paths: Sequence[FieldPath]) -> Collect:
 
 def _order(target: tuple[int, Location]) -> tuple[int, int]:
     _, (_, key, _, depth) = target
+    # an act on an outer value may remove inner values, and dropping an element moves the elements after it
     return -depth, -key if type(key) is int else 0
 
 
@@ -244,6 +246,7 @@ def pruner(paths: Sequence[FieldPath]) -> Callable[[dict[str, Any]], bool]:
         ends = {(id(container), key) for container, key, _, _ in locations}
         ways: set[tuple[int, Any]] = set()
         for _, _, trail, _ in locations:
+            # every container on the way to a match stays
             while trail:
                 container, key, trail, _ = trail
                 ways.add((id(container), key))
@@ -259,6 +262,7 @@ _EMPTIED: dict[str, Callable[[], Any]] = {"array": list, "map": dict}
 
 def _prune(node: Any, ends: set[tuple[int, Any]], ways: set[tuple[int, Any]]) -> bool:
     dropped, me = False, id(node)
+    # the loop deletes: it needs a copy of the names, and goes through an array from its end
     keys = list(node) if type(node) is dict else range(len(node) - 1, -1, -1)
     for key in keys:
         if (me, key) in ends:

@@ -21,6 +21,8 @@ from dagster_smt.model.record import Record
 from dagster_smt.values.java.regex import compile_java
 from dagster_smt.values.json.lazy import Raw, decode, encoder, is_raw, look
 
+# the inside of a JSON string, in which a backslash belongs to the byte after it; each byte can match in only one way,
+# so that a long string causes no backtracking
 _STRING = rb'[^"\\]*(?:\\.[^"\\]*)*'
 _STRINGS = re.compile(rb'"(' + _STRING + rb')"\s*(:?)')
 _OPENERS = (ord("{"), ord("["))
@@ -50,6 +52,7 @@ def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> 
         act: A function that replaces the value of a key, and does nothing else.
         texts: The replacement of strings, if the act replaces all strings with the same string.
     """
+    # a path of one step cannot have a `**`: with the two empty strings, the check below rejects it
     *above, deep, last = path.steps if len(path.steps) > 1 else ("", "")
     if not isinstance(deep, Deep) or not isinstance(last, str | Match) or not all(isinstance(s, str) for s in above):
         return None
@@ -160,6 +163,7 @@ class _Splice:
             new = []
             for colon, pattern in target.values.texts:
                 new.append((pattern, target.needle + colon + texts.new))
+            # `subn` would read a backslash in a replacement as an escape
             self.fixed = [(pattern, text.replace(b"\\", rb"\\")) for pattern, text in new]
 
     def node(self, node: Any, record: Record) -> None:
@@ -188,6 +192,8 @@ class _Splice:
                 done += count
                 if count and self.texts is not None:
                     record.touched |= self.texts.bit
+                # every occurrence of the name was a key with a string; otherwise there may be keys with other values
+                # or spaces, which `all` matches as well
                 if done == data.count(self.target.needle):
                     parent[key] = Raw(data)
                     return
@@ -203,6 +209,7 @@ class _Splice:
             if opener is not None:
                 raise _NeedsDecoding
             old = Raw(text)
+            # an act changes the value under a key of a container
             box = [old]
             act(box, 0, record)
             new = box[0]

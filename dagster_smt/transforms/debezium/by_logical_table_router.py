@@ -153,6 +153,7 @@ class ByLogicalTableRouter(CodeTransform):
     def _of_any_topic(self, record: PlanRecord, at: Planning) -> PlanRecord:
         topic, keyed = record.topic, record.key is not None
         at.touch(0, Call(Rerouted(self.topic_regex, self.topic_replacement), (topic.expr,)))
+        # strict with keys: a record that keeps its topic would have a key of another schema, and columns have only one
         routed = replace(record, topic=topic.call(self._rule(keyed), STRING))
         if not keyed:
             return routed
@@ -176,6 +177,7 @@ class ByLogicalTableRouter(CodeTransform):
 
     def _renamed(self, record: PlanRecord, origin: Cell, topic: str | None, at: Planning) -> PlanRecord:
         if record.key is not None:
+            # as in Debezium, a null key loses its schema
             record = replace(record, key=self._key(record.key, origin, topic, at), null_key=None)
         if "value" in at.free or isinstance(at.variant, _NullEvent):
             value = None
@@ -183,6 +185,7 @@ class ByLogicalTableRouter(CodeTransform):
             value = record.value
         if value is None or not is_change_event(value.schema):
             return record
+        # a null value keeps its old schema: it has no row whose schema would get a new name
         return replace(record, value=self._event(value, topic), null_value=value.schema)
 
     def _key(self, key: Node, origin: Cell, topic: str | None, at: Planning) -> Group:

@@ -214,6 +214,8 @@ class EventRouter(CodeTransform):
     def _envelope_variant(self, row: Mapping[str, Any], names: Mapping[str, Schema]) -> outbox.EnvelopeVariant:
         name, payload = self._name("table_field_event_payload", names), None
         if self.table_expand_json_payload and name in names:
+            # Debezium reads the payload with `Struct.get`, which replaces a null with the default; it reads the topic
+            # and the version with `getString` and `getInt32`, which do not
             text = names[name].default if row.get(name) is None else row[name]
             payload = self._json(name).schema(text) if isinstance(text, str) else None
         if not self._makes_envelope:
@@ -253,6 +255,7 @@ class EventRouter(CodeTransform):
             fields = outbox.placed(headers, row, inside, at).fields
             value = outbox.envelope(row, payload, fields, tombstones, version, variant)
         placed = outbox.placed(headers, row, beside, at)
+        # every message has these entries; `_payload` touches the last one, for JSON
         for line in range(_OTHERS - 1):
             at.touch(line)
         rule = ReplaceIfMatches(self.route_topic_regex, self.route_topic_replacement)

@@ -199,6 +199,7 @@ class ExtractNewRecordState(CodeTransform):
         if at.variant == change_states.DROPPED:
             return replace(record, dropped=True)
         after = image(event, "after", self.purpose)
+        # an event with a row after the change may lack the row before it
         if at.variant == change_states.CHANGED_ROW:
             before = after
         else:
@@ -218,6 +219,7 @@ class ExtractNewRecordState(CodeTransform):
         """
         after, before = images
         row, topic = self._row(after, before, at), record.topic
+        # the entries after the entries of headers and fields, in the order of `_entries`
         other_entries = iter(range(len(self._headers) + len(self._fields), len(self.ledger())))
         if self.route_by_field:
             topic, routed = routed_topic(topic, self.route_by_field, row, before, presence(after))
@@ -225,8 +227,10 @@ class ExtractNewRecordState(CodeTransform):
         if self.rewrites:
             at.touch(next(other_entries), row.present)
         deleted, tombstones = isinstance(at.variant, tuple) and at.variant[1], self.mode == "delete-to-tombstone"
+        # as in Debezium, fields of a deleted row are dropped before `add.fields` adds fields, otherwise after that
         if deleted:
             row = self._without(row, self._dropper.planned(at.variant, tombstones))
+        # without a row there is nothing to add to, so the event may lack the fields of `add.fields`
         if at.variant != change_states.NULL_ROW:
             row = with_event_fields(row, event, self._fields, at, len(self._headers))
         names = self._dropper.planned(at.variant, tombstones)
@@ -256,6 +260,7 @@ class ExtractNewRecordState(CodeTransform):
         The function only adds the header ``op`` to tombstones that pass through.
         """
         op_headers = []
+        # the entries of headers are the first ones, so their bits are the first bits
         for reference, bit in zip(self._headers, bits, strict=False):
             if reference.field == "op":
                 op_headers.append((reference.name, bit))

@@ -24,6 +24,7 @@ from dagster_smt.values.value_rule import Required
 
 
 def _items(names: tuple[str, ...]) -> tuple[str, ...]:
+    # as in Java's `String.split`, empty items at the end do not count
     while names and not names[-1]:
         names = names[:-1]
     if not names:

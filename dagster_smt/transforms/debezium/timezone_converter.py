@@ -149,6 +149,7 @@ class TimezoneConverter(CodeTransform):
         for name, block in blocks.items():
             after[name] = self._converted(name, block, event, record.topic, at)
         self._report(blocks, at)
+        # the original record, so that it does not count as changed and keeps its bytes
         if after == blocks:
             return record
         fields = tuple((name, after.get(name, child)) for name, child in event.fields)
@@ -166,6 +167,7 @@ class TimezoneConverter(CodeTransform):
             if rule is not None and kind:
                 is_chosen = Call(rule, (topic.expr, _table(event), presence(block)))
                 if node.schema.default is not None:
+                    # a null becomes the default, and then changes as well
                     touched.append(is_chosen)
                 else:
                     touched.append(Call(KeepNull(), (presence(node), is_chosen)))
@@ -185,6 +187,7 @@ class TimezoneConverter(CodeTransform):
         assert isinstance(node, Cell)
         args: tuple[Expr, ...] = (node.expr, which)
         if kind == ZONED_TIME and not has_one_offset(self.converted_timezone):
+            # a null without a default is not converted, so it does not need `ts_ms`
             around = (which,) if node.schema.default is not None else (which, node.expr)
             args = (*args, needed_value(whole_number(event, "ts_ms", Type.INT64).expr, "ts_ms", *around))
         rule = InZone(self.converted_timezone, kind, node.schema.default)

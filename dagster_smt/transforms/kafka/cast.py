@@ -34,6 +34,7 @@ def _spec(value: Any) -> Any:
 
 
 def _item(item: tuple[str, ...]) -> tuple[str | None, Type]:
+    # Kafka trims both parts; it does not trim the parts of `renames` in ReplaceField
     parts = [trim(part) for part in item]
     if len(parts) > 2:
         raise ValueError(f"'{':'.join(item)}' is not a pair of the form field:type")
@@ -143,6 +144,7 @@ def _cast(node: Node, target: Type, keep: bool = False, field: str = "") -> Node
     keeps its name, version, doc and parameters.
     """
     schema, kind = node.schema, kind_of_schema(node.schema)
+    # Connect casts the default when it builds the new schema, so that even a null fails
     if schema.default is not None and kind not in CASTABLE:
         raise refuse("SMT204", f"the default value is of type {kind}, which cannot be cast", "drop the default")
     if not isinstance(node, Cell) or kind not in CASTABLE:

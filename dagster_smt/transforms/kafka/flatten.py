@@ -74,6 +74,7 @@ class Flatten(CodeTransform):
             full = self._joined(prefix, name)
             schema = child.schema
             nullable = optional or schema.optional
+            # as in Connect, a field without a default takes its default from the default of the struct around it
             if schema.default is None:
                 default = (defaults or {}).get(name)
             else:
@@ -89,6 +90,7 @@ class Flatten(CodeTransform):
                 raise refuse(
                     "SMT111", statement, "rename one of them, or use another delimiter", SCHEMA_BUILDER_EXCEPTION
                 )
+            # Connect's Flatten has no option `replace.null.with.default`
             leaf = copied(full, child, group.present, True)
             assert isinstance(leaf, Cell)
             leaves[full] = replace(leaf, schema=schema.with_(optional=nullable, default=default))
@@ -115,6 +117,7 @@ class Flatten(CodeTransform):
             if is_object(child):
                 nested = True
                 self._collect_values(look(fields, name), full, flat)
+            # Connect's data API has no types for a `java.util.Date` or `BigDecimal` without a schema
             elif is_raw(child) or child is None or kind_of(child) not in ("Timestamp", "Decimal"):
                 flat[full] = child
             else:

@@ -57,5 +57,6 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
         for field, header in self.pairs:
             to_headers.append(CopyToHeader(self.path(field), header))
         copies = tuple(to_headers)
+        # a field may fill several headers, but can be dropped only once
         moved = dict.fromkeys(self.fields) if self.operation == "move" else ()
         return (*copies, *(Drop(self.path(field)) for field in moved))

@@ -83,6 +83,7 @@ class InsertField(NullDefaults, NestedPaths, Transform):
         for source in _SOURCES:
             text = getattr(self, f"{source}_field")
             if text is not None:
+                # Connect cuts only one character: `f?!` is the required field `f?`
                 marked = text.endswith(("!", "?"))
                 inserts.append((source, text[:-1] if marked else text, text.endswith("!")))
         return tuple(inserts)

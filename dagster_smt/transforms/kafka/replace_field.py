@@ -70,6 +70,7 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
     def effects(self) -> tuple[Effect, ...]:
         drops = tuple(Drop(self.path(name)) for name in self.exclude)
         effects = []
+        # a dict, because in Kafka the last rename of a field wins
         for old, new in dict(self.renames).items():
             effects.append(self._rename(old, new))
         renames = tuple(effects)

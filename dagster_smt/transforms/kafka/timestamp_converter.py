@@ -18,6 +18,7 @@ from dagster_smt.model.runtime import java_class_of
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.times.timestamps import PRECISIONS, TARGETS, ConvertTime, NoTimestamp
 
+# without a schema, Connect accepts a Long, a String or a `java.util.Date`, but no Integer
 _KINDS = {"int64": "unix", "string": "string", "Timestamp": "Timestamp"}
 
 

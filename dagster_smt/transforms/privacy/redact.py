@@ -60,4 +60,5 @@ class Redact(TextTransform):
             yield "replacement", statement, "use letters and punctuation"
 
     def rule(self, path: FieldPath) -> Redaction:
+        # in the order of the search, which is the order of `KINDS`, not of the option
         return Redaction(tuple(kind for kind in KINDS if kind in self.patterns), self.replacement)

@@ -73,6 +73,7 @@ def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
         nullable: True if the struct can be null although it is required, because some events have no row.
     """
     fields = copied_fields(row, replace_nulls, row.fields)
+    # all events without a row are dropped, so a required field of the row is never null
     if not nullable:
         children = []
         for n, c in fields:

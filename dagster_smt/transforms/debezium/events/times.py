@@ -146,6 +146,7 @@ class Chosen(ValueRule):
 
     def column(self, F: Any, topic: Any, table: Any, struct: Any) -> Any:
         result = F.lit(self.rest) & (topic.isNotNull() | table.isNotNull())
+        # built from the last case to the first, so that the condition of the first one is tested first
         for of_topic, name, chosen in reversed(self.cases):
             result = F.when((topic if of_topic else table) == F.lit(name), F.lit(chosen)).otherwise(result)
         return F.when(struct.isNotNull() & result, F.lit(True))

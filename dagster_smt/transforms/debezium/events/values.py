@@ -10,6 +10,7 @@ from dagster_smt.values.java.regex import Matches, ReplaceIfMatches, group_missi
 from dagster_smt.values.value_rule import PythonRule, ValueRule
 
 ENVELOPE = ".Envelope"
+# Java's `String.trim` removes all characters up to U+0020
 _NOT_BLANK = r"[^\x00-\x20]"
 
 

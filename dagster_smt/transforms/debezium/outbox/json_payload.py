@@ -12,7 +12,7 @@ from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.transforms.debezium.events.avro_names import adjusted_name
 from dagster_smt.values.value_rule import PythonRule
 
-_LIMITS = tuple((kind, 1 << INTEGER_BITS[kind] - 1) for kind in (Type.INT32, Type.INT64))
+_LIMITS = tuple((kind, 1 << INTEGER_BITS[kind] - 1) for kind in (Type.INT32, Type.INT64))  # 2^31 and 2^63
 
 
 class NoSchemaError(ValueError):
@@ -176,6 +176,7 @@ def _no_number(text: str) -> NoReturn:
     raise NoSchemaError("JSON has no such number")
 
 
+# Python's decoder accepts NaN and Infinity, which JSON does not have
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
@@ -187,6 +188,7 @@ def _read(rule: ExpandJson, text: str) -> tuple[Schema, Any]:
     """
     if not text.startswith("{"):
         raise NoSchemaError("the text is not an object")
+    # more text after the object is ignored, as by Jackson
     tree, _ = _DECODER.raw_decode(text)
     if "\\u" in text:
         json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError if the JSON contains half of a surrogate pair

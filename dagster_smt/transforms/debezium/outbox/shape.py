@@ -135,7 +135,7 @@ def _put(row: Group, name: str, node: Node) -> Node:
     after = copied(name, node, row.present, True)
     if after.schema.optional:
         return after
-    return replace(after, nullable=False)
+    return replace(after, nullable=False)  # `copied` rejects a null
 
 
 def appended(row: Group, headers: Cell, name: str, source: str) -> Cell:
@@ -297,6 +297,7 @@ def envelope(
             raise clash(name)
         nodes[name] = node
     if version is not None:
+        # only a check of the type: the version itself is in `variant`
         whole_number(row, version, Type.INT32)
     schema = Schema(Type.STRUCT, name=_name(row.schema.name, variant.route), version=variant.version)
     present = _full(payload) if tombstones else None
@@ -323,6 +324,7 @@ def event_time(stamp: Cell, event: Group, row: Group, name: str | None) -> Cell:
     expr: Expr = Call(RecordTime("unix", "Timestamp"), (own.expr,))
     sources = own.sources
     if name is not None:
+        # only for a missing column: Debezium then raises a ConnectException, unlike for a wrong type
         field_of(row, name, CONNECT_EXCEPTION)
         field = whole_number(row, name, Type.INT64)
         expr = Call(Default(), (_milliseconds(field, name), expr))

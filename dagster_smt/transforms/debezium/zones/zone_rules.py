@@ -77,6 +77,7 @@ def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
         prefix, name, field = _parts(item)
         kind = prefix or kind
         fields = fields_by_name[kind if kind in fields_by_name else ""].setdefault(name, set())
+        # a rule for a whole table adds no field: if another rule lists fields of the table, only these fields are meant
         fields |= {field} if field else set()
     order = ((TOPIC, True), (SOURCE, False), ("", True), ("", False))
     return tuple(ZoneRule(topic, n, frozenset(fields)) for k, topic in order for n, fields in fields_by_name[k].items())
