@@ -81,6 +81,7 @@ class Schema:
     version: int | None = None
     doc: str | None = None
     parameters: tuple[tuple[str, str], ...] = ()
+    # the default of an array, map or struct is a list or dict, which Python cannot hash
     default: Any = field(default=None, hash=False)
     fields: "tuple[tuple[str, Schema], ...]" = ()
     keys: "Schema | None" = None
@@ -120,6 +121,7 @@ class Schema:
         text = dict(self.parameters).get(DECIMAL_PRECISION, "")
         if not (text.isdecimal() and len(text) < 3):  # a producer may write any string here
             return None
+        # Spark has no decimal with more digits after the point than digits, and none without digits
         if max(self.scale, 1) <= int(text) <= MAX_DIGITS:
             return int(text)
         return None

@@ -188,6 +188,7 @@ class _JsonPathReader:
             self.at += 1
 
     def path(self) -> tuple[str | FilterStep, ...]:
+        # $ is the root only before a dot, a bracket or the end: $oid is the field of this name
         rooted = self.rest[:1] == "$" and self.text[self.at + 1 : self.at + 2] in ("", ".", "[")
         steps: list[str | FilterStep] = []
         if rooted:
@@ -288,6 +289,8 @@ class _JsonPathReader:
     def negated(self) -> Test:
         self.blanks()
         test = self.operand()
+        # !@.a == 1 is refused, and !(@.a == 1) is not: the last character shows whether parentheses enclose the
+        # comparison
         if isinstance(test, Comparison | RegexMatch) and self.text[: self.at].rstrip()[-1] != ")":
             self.refuse("'!' before a comparison: put the comparison into parentheses")
         return NotTest(test)
@@ -300,6 +303,7 @@ class _JsonPathReader:
             self.refuse("a blank must be between a name and && or ||")
         if self.rest[:1] in (")", "&", "|"):
             return Exists(names)
+        # the whole run of signs or letters is read, so that the error can name an operator such as "=" or "contains"
         sign = self.match(_SIGN) or self.match(_LETTERS)
         operator = sign[0].lower() if sign else ""
         self.blanks()

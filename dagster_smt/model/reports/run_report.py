@@ -305,6 +305,7 @@ class TopicCounts:
 
     @property
     def failed_records(self) -> int:
+        # refused is only counted if a record may have several rows; otherwise each failed row is a failed record
         return self.refused or self.all_failed
 
     @property
@@ -465,12 +466,14 @@ class RunReport:
             dropped=counts.all_dropped,
             failed=counts.all_failed,
             stages=stage_counts([(s.alias, s.transform) for s in self.stages], counts),
+            # the lines of foreign stages are not split, but computed again from the changes of each topic
             ledger=ledger_lines(_planned_entries(self.ledger), counts),
             rejects=[r for r in self.rejects if _lies_in(r, read)],
             topics=dict(part.topics),
             failures={},
             unread=part.unread,
             unwritten=tuple((offsets_of(self.unwritten) & read).ranges()),
+            # the table format counts only the rows of the whole commit
             rows_written=None,
             parts=(),
             keyed={},
@@ -590,6 +593,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
     for report in reports:
         for r in report.window.ranges:
             start, end = spans.get((r.topic, r.partition), (r.start, r.end))
+            # the windows are consecutive, so one range for each partition describes all of them
             spans[r.topic, r.partition] = min(start, r.start), max(end, r.end)
         for phase, spent in report.seconds.items():
             seconds[phase] = round(seconds.get(phase, 0.0) + spent, 3)

@@ -13,6 +13,7 @@ TIMES = ("year", "month", "day", "hour")
 NUMBERED = ("bucket", "truncate")
 OWN_PREFIX = "dagster_smt."
 """The prefix of the table properties that belong to this package."""
+# a name in backticks, in which two backticks mean one, or a name without special characters
 _PART = r"`(?:[^`]|``)+`|[^\s`.,()]+"
 _PATH = re.compile(rf"\s*((?:{_PART})(?:\.(?:{_PART}))*)\s*")
 _CALL = re.compile(r"\s*([A-Za-z]+)\s*\((.*)\)\s*", re.DOTALL)
@@ -181,6 +182,7 @@ def _entries(
     """Parses each of ``texts``, the items of the option ``option``, with the function ``read``. Adds a problem for each
     invalid or repeated item. The problem of an invalid item contains ``hint``.
     """
+    # a string is a sequence of strings, too: without this check, "day" would be the columns d, a and y
     if isinstance(texts, str):
         problems.append(_wrong(option, "is a text, not a list", f"write {option}=['{texts}']"))
         return ()

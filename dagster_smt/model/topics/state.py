@@ -296,7 +296,10 @@ class TableState:
         entries of ``notes`` to the state.
         """
         read = offsets_of(window)
+        # a source table may have lost rows that an earlier run has read: these offsets are no longer held, and are read
+        # if the rows come back
         held = (self.held - notes.absent) | read
+        # offsets that somebody has given up may still be read by a run of a fixed window
         gaps = (self.gaps | notes.gaps) - read
         spans = {}
         for place, span in notes.spans.items():
@@ -318,6 +321,7 @@ class TableState:
         such run.
         """
         for r in reversed(self.runs):
+            # runs outside of the orchestrator have no key, so they never recognize an earlier run
             if key and (r.key, r.request) == (key, request):
                 return r
         return None
@@ -392,10 +396,13 @@ class TableState:
         Raises:
             ValueError: The string is a state, but of a newer format, or damaged.
         """
+        # other writers store arbitrary texts in this place, so nothing else is parsed as JSON
         if not text or not text.startswith('{"' + KEY + '":'):
             return None
         try:
             data = dict(json.loads(text)[KEY])
+            # before everything else: a newer state may lack required keys or use other forms for them, and would look
+            # damaged
             if data["format"] > FORMAT:
                 raise NewerState
             if missing := _REQUIRED - data.keys():
@@ -405,6 +412,7 @@ class TableState:
                 if name in data:
                     parts[name] = read(data[name])
             return cls(**parts)
+        # NewerState is a ValueError, and must not be reported as damaged
         except NewerState:
             raise
         except (KeyError, TypeError, AttributeError, ValueError):
@@ -417,6 +425,7 @@ def _as_it_is(value: Any) -> Any:
 
 def _runs(data: list[Any]) -> tuple[CommittedRun, ...]:
     runs = []
+    # older versions stored five items, without the hash of the chain
     for key, request, number, window, left, *chain in data:
         runs.append(CommittedRun(key, request, number, window, tuple(left), *chain))
     return tuple(runs)
