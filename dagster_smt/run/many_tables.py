@@ -218,6 +218,7 @@ class _Writing:
         state = replace(state, number=table.next_number(before), attempt=secrets.token_hex(8), tables=tables)
         everything = Replaced(everything=before is None and self.draft.replaced.everything)
         table.commit(self.log([], state.number), state, everything, before)
+        # the commit of the progress, at the end of this run, expects the state of this commit
         self.draft = replace(self.draft, before=state)
 
     def write(self, targets: Mapping[str, Bound]) -> list[TableOutcome]:
@@ -230,10 +231,13 @@ class _Writing:
         with ThreadPoolExecutor(PARALLEL, "smt-table") as pool:
             tasks = []
             for bound in targets.values():
+                # Spark's job tags belong to a thread: without them, a cancellation of the run would not reach these
+                # jobs
                 tasks.append(pool.submit(inheriting(session, one.outcome), bound))
             try:
                 return [task.result() for task in tasks]
             except BaseException:
+                # leaving the pool waits for all tasks, so the tasks that have not begun must end at once
                 self.stopped.set()
                 raise
 
@@ -297,6 +301,7 @@ class _Writing:
     ) -> TableState:
         """Returns the new state of the progress table, after the tables in ``outcomes`` have been written."""
         draft, spec = self.draft, self.attempt.spec
+        # the progress table has no rows of records, so there are no offsets or topics to replace in it
         everything = Replaced(everything=draft.replaced.everything)
         plain = replace(spec, settle=False, asked=spec.request)  # changes of other writers are settled for each table
         draft = replace(draft, spec=plain, replaced=everything)
@@ -502,6 +507,7 @@ class OneTable:
         # a mask that touches no record of this table may touch records of other tables
         report.warnings = attempt.run_.warnings
         if attempt.keyed is None:
+            # dead letters and failed offsets are stored once for all tables, in the state of the progress table
             written, state = attempt.write_rows(result, attempt.draft, report, {}, OffsetSet(), partly=False)
         else:
             _check_keys(result, attempt.keyed, sink)

@@ -81,7 +81,7 @@ def last_stage(chain: Chain) -> int:
     """
     if chain.stages:
         return len(chain.stages) - 1
-    return min(CONVERTERS)
+    return min(CONVERTERS)  # -3, the value converter
 
 
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:

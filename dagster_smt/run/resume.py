@@ -109,6 +109,7 @@ def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
         return
     accepted = state.accept(run_of(spec), reason)
     if isinstance(spec.sink, TableSink):
+        # a table has its state only in commits, so the acceptance needs a commit without rows
         number = table.next_number(state)
         committed = CommittedRun(spec.key, spec.request, number, state.window.id)
         accepted = replace(accepted, number=number, attempt=secrets.token_hex(8)).with_run(committed)
