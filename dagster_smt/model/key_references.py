@@ -220,4 +220,5 @@ def derived(data: bytes, purpose: str) -> bytes:
     """Derives a key of 32 bytes for ``purpose`` from the key ``data``. Keys for different purposes are independent of
     each other.
     """
+    # Keys.java in the JVM lane derives keys from the same bytes
     return hmac.new(data, b"\0dagster_smt\0" + purpose.encode(), hashlib.sha256).digest()

@@ -58,6 +58,7 @@ class JavaDate(int):
     __slots__ = ()
 
 
+# without slots, because cached_property stores its results in the object's __dict__
 @dataclass(frozen=True)
 class Schema:
     """A Connect schema, immutable and hashable.

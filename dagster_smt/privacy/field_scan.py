@@ -239,4 +239,5 @@ def tags_file(topic: str, fields: Sequence[FieldScan], records: int, before: Map
         f"# Proposed by `dagster-smt scan` from {records} records. Read every line before a policy uses this file:\n"
         "# [] says that somebody has decided that the field needs no tag.\n"
     )
+    # default_flow_style=None writes the lists of tags on one line: [PII.email]
     return head + yaml.safe_dump({"topics": topics}, sort_keys=False, allow_unicode=True, default_flow_style=None)

@@ -157,6 +157,7 @@ def is_personal(text: str) -> bool:
 def tag_of_name(name: str) -> str:
     """Returns the tag that the field name ``name`` suggests. If the name suggests none, returns an empty string."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    # spaces at both ends, so that only whole words match: "ship" does not contain the word "ip"
     words = f" {re.sub(r'[^a-z0-9]+', ' ', spaced.lower()).strip()} "
     matches = []
     for tag, several in _WORDS.items():

@@ -184,6 +184,7 @@ class _Maker:
         others = decisions.pop(OTHER_HEADERS, None)
         drops = []
         for d in decisions.values():
+            # headers are never masked: each action except keep drops the header
             if d.action != KEEP and not self._is_only_untagged(d):
                 drops.append(d.path)
         if drops:

@@ -175,6 +175,7 @@ class _Avro:
                     yield from field.tags
 
     def _resolved(self, schema: Any, space: str) -> tuple[Any, str]:
+        # Avro permits types inside types: {"type": {"type": "string"}} is a string
         while isinstance(schema, dict) and isinstance(schema.get("type"), dict):
             schema = schema["type"]
         if isinstance(schema, dict) and isinstance(schema.get("type"), str) and "fields" not in schema:
@@ -188,6 +189,7 @@ class _Avro:
 
     def _counted(self, field: SchemaField) -> SchemaField:
         self.count += 1
+        # a type is expanded at each of its uses, so a few lines of a schema can describe billions of fields
         if self.count > MAX_NODES:
             raise _unreadable(self.place, f"it has more than {MAX_NODES} fields")
         return field

@@ -162,6 +162,7 @@ def _letters(draft: Draft, rows: DataFrame, originals: DataFrame) -> DataFrame:
         F.lit(0).alias("partition"),
         # -1 is Kafka's timestamp of a record without a timestamp (RecordBatch.NO_TIMESTAMP)
         F.coalesce(F.unix_millis("timestamp"), F.lit(-1).cast("bigint")).alias("timestamp_ms"),
+        # 1 is Kafka's LogAppendTime, and 0 is CreateTime
         F.when(F.col("timestampType") == 1, 1).otherwise(0).alias("timestampType"),
         F.concat(F.coalesce("headers", no_headers(F)), "context").alias("headers"),
         *(F.col(c).alias(f"source_{c}") for c in COORDINATES),

@@ -132,6 +132,8 @@ class _Erasure:
     new: set[str] = field(default_factory=set)
 
     def run(self) -> ErasureReport:
+        # an error here stops the erasure: if rows were erased before their people are registered, a replay could
+        # restore them
         with coded_failures("erasure"):
             self._register()
         places: list[ErasedPlace] = []
@@ -517,6 +519,8 @@ class _TableErasure:
             for topic in {*counted, *state.rows}:
                 rows[topic] = max(0, counted.get(topic, 0) - drift.get(topic, 0))
             noted = self.erasure.noted(self.table, self.target, state, erased)
+            # the check rows_match_offsets would otherwise report the erasure's own deletions as changes of another
+            # writer
             settlement = Settlement(
                 f"erasure {self.erasure.name}",
                 round(time.time() * 1000),

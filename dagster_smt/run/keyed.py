@@ -228,6 +228,7 @@ class KeyedWindow:
             return Merge(self.schema, (*names, *self.keyed.coordinates.names), actions=actions)
         if not self.effects.keeps_columns:
             return Merge(self.schema, names, actions=actions)
+        # each event contains these columns, so an update always writes them
         fixed = {*self.keyed.columns.names, *self.keyed.coordinates.names, *self.keyed.rows.soft.names}
         unchanged = frozenset(name for name in self.schema.names if name not in fixed)
         return Merge(self.schema, names, unchanged, actions)

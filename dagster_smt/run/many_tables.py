@@ -198,6 +198,7 @@ class _Writing:
         known = self.attempt.known
         targets = {}
         for topic, records in bound.items():
+            # "" stands for all topics without a table
             if topic not in refused and not ("" in refused and topic not in known):
                 targets[topic] = records
         if self.reads_again:
@@ -216,6 +217,8 @@ class _Writing:
         state = before or TableState(0, "", spec.sink.holds)
         tables = {**state.tables, **{topic: {} for topic in new}}
         state = replace(state, number=table.next_number(before), attempt=secrets.token_hex(8), tables=tables)
+        # only a rebuild that begins without a readable state replaces the progress table: its commit must not fail
+        # because of the old state. In any other case, the log of earlier commits stays.
         everything = Replaced(everything=before is None and self.draft.replaced.everything)
         table.commit(self.log([], state.number), state, everything, before)
         # the commit of the progress, at the end of this run, expects the state of this commit
@@ -288,6 +291,7 @@ class _Writing:
             return self.read
         condition = refused_condition(failed, self.attempt.sink.kind, self.attempt.known)
         waiting_rows = self.result.rows_out(self.left_out).where(condition)
+        # coarse fills the gaps between ranges, and a gap may contain offsets that this run has not read
         return ranges_of_records(waiting_rows).coarse(MOST_FAILED) & self.read
 
     def state(

@@ -29,6 +29,7 @@ def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> Data
 
     If a record has several rows, the result describes the first failed row.
     """
+    # the names of Connect's enum Stage: TRANSFORMATION, KEY_CONVERTER, VALUE_CONVERTER
     stages = dict.fromkeys(range(len(chain.stages)), "TRANSFORMATION")
     classes = {}
     for number, stage in enumerate(chain.stages):

@@ -176,6 +176,7 @@ def _after_bracket(text: str, start: int, marks: str) -> int:
         if end < 0:
             return len(text)
         return end + 1
+    # the position after the bracket and the quote; at the end, the closing quote and the closing bracket are skipped
     at = start + 2
     while at < len(text) and text[at] != quote:
         at += 2 if text[at] == "\\" else 1

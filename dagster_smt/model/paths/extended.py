@@ -21,10 +21,12 @@ from dagster_smt.model.schema import Type
 _TYPES = tuple(t.name.lower() for t in Type)
 # the lookahead requires that the step ends here: type(a)x is a plain name
 _CALL = re.compile(r"(type|logical)\(([^()]*)\)(?=[.\[]|$)")
+# the groups: a star, a number, a name in single quotes, a name in double quotes
 _BRACKET = re.compile(r"\[(?:(\*)|(-?\d+)|'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\]", re.DOTALL)
 _REGEX = re.compile(r"/((?:[^/\\]|\\.)+)/([a-zA-Z]*)(?=[.\[]|$)", re.DOTALL)
 _WORD = re.compile(r"[^.\[]*")
 _QUOTE = "put the name into backticks if this belongs to it"
+# what a path or a list of paths would not read as a part of a name
 _SIGN = re.compile(r"^[`/]|[.*\[,]")
 WHOLE = "(whole)"
 """The path of a key or value that is not a struct. If the key or value is a struct, its fields have paths instead."""

@@ -24,8 +24,10 @@ from typing import NoReturn
 
 Literal = str | Decimal | bool | None
 Names = tuple[str, ...]
+# json-path also reads names such as $oid and a:b without quotes
 _NAME = re.compile(r"[\w$@#:-]+")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+# the lookaheads exclude what only begins like a number or a word: 1. and nullable
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE]-?[0-9]+)?(?![\w.])")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?![\w.])")
 _REGEX = re.compile(r"/((?:[^/\\]|\\.)*)/(\w*)", re.DOTALL)
@@ -268,6 +270,7 @@ class _JsonPathReader:
 
     def operand(self) -> Test:
         self.depth += 1
+        # each parenthesis is a level of Python's recursion, which has a limit
         if self.depth > _MAX_DEPTH:
             self.refuse("its tests are nested too deeply")
         self.blanks()

@@ -109,6 +109,7 @@ def partition_field(text: str) -> PartitionField:
     if transform in TIMES:
         return PartitionField(column_path(call[2]), transform)
     number, comma, column = call[2].partition(",")
+    # a positive number with at most nine digits, which fits into 32 bits
     if transform not in NUMBERED or not comma or not re.fullmatch(r"\s*0*[1-9]\d{0,8}\s*", number, re.ASCII):
         raise ValueError(text)
     return PartitionField(column_path(column), transform, int(number))

@@ -137,6 +137,7 @@ def _clash(topic: str, other: str) -> Problem:
 
 
 def _escaped(topic: str, plain: re.Pattern[bytes]) -> str:
+    # a topic that comes from JSON may contain half a surrogate pair, which UTF-8 cannot encode
     text = topic.encode(errors="surrogatepass")
     parts = []
     for position in range(len(text)):
