@@ -163,6 +163,7 @@ class KeyReference:
 
     def __reduce__(self) -> Any:
         sent = self.sent()
+        # pickle calls this method, so no reference leaves the process without the check value of its key
         return KeyReference, (sent.id, sent.text, sent.encoding, sent.use, sent.check)
 
     def program(self) -> dict[str, str]:

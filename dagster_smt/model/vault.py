@@ -54,6 +54,7 @@ def secret_in_vault(path: str, key: str) -> tuple[str | None, str]:
         return None, f"which Vault refuses with the status {error.code}"
     except (URLError, HTTPException, OSError):
         return None, "which does not answer"
+    # the response may be any JSON, such as an array, or null in place of an object
     except (ValueError, KeyError, TypeError, AttributeError):
         return None, "whose answer is not that of a key-value engine of version 2"
     if not isinstance(value, str):

@@ -189,6 +189,7 @@ class _Maintenance:
         return now
 
     def _lost_progress(self, step: str, before: TableState | None, now: TableState | None) -> Problem | None:
+        # runs may have committed since then, but the numbers of commits never become smaller
         if before is None or (now is not None and (now == before or now.number > before.number)):
             return None
         statement = f"after {step} the table's progress is not that of its commit {before.number} any more"

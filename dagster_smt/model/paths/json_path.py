@@ -228,6 +228,7 @@ class _JsonPathReader:
     def quoted_name(self) -> str:
         if self.rest[:1] == "*":
             self.refuse("a wildcard ([*]) is not supported")
+        # the end of the path is excluded separately, because every string contains the empty string
         if self.rest[:1] in "-:0123456789" and self.rest:
             self.refuse("an index or a slice of an array is not supported")
         name = self.quoted()

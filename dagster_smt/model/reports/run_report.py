@@ -437,6 +437,7 @@ class RunReport:
     @property
     def failed_records(self) -> int:
         """The number of records with a failed row. Each of these records becomes one dead letter."""
+        # failed counts rows: if three elements of one array fail, these are three failed rows of one failed record
         return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
 
     def of_topic(self, topic: str) -> "RunReport":
@@ -505,8 +506,10 @@ def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list
         stages: Pairs of alias and transform, one for each stage.
         counts: The counts of one topic, or the sums of several topics.
     """
+    # no stage sees these records: a converter rejected them, they have no row, or the run left them out
     reached, results = counts.rows - counts.converters - counts.empty - counts.erased, []
     for index, (alias, transform) in enumerate(stages):
+        # a topic without records has no counts for single stages
         dropped = counts.dropped[index] if counts.dropped else 0
         failed = counts.failed[index] if counts.failed else 0
         results.append(StageCounts(alias, transform, reached, dropped, failed))
@@ -536,6 +539,7 @@ def _sum_of_changes(topics: Iterable[TopicCounts]) -> tuple[FieldChanges, ...]:
     records: dict[FieldChanges, int] = {}
     for counts in topics:
         for one in counts.changes:
+            # without its number, a change can be compared with the same change in another topic
             field_changed = replace(one, records=0)
             records[field_changed] = records.get(field_changed, 0) + one.records
     changes = []
@@ -611,6 +615,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
             problems_by_topic[t] = problems
     return replace(
         last,
+        # the schema before the first window, so that the report shows what the whole run has changed
         previous=reports[0].previous,
         window=Window(tuple(sorted(ranges))),
         records_in=counts.records,

@@ -234,19 +234,20 @@ class TableState:
         return self.held | self.gaps
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """Returns the end of the table's progress for each topic and partition. All offsets before this end have been
-        read or skipped. A table that has read 0 to 99 and 200 to 299 returns ``{"orders": {"0": 100}}``.
+        """Returns the end of the table's progress for each topic and partition: the end of its first range of offsets
+        that have been read or skipped. A table that has read 0 to 99 and 200 to 299 returns ``{"orders": {"0": 100}}``.
         """
         passed = (self.covered | self.absent).parts
         ends_of_passed = {}
         for place, intervals in passed.items():
             ends_of_passed[place] = intervals[0][1]
+        # a partition of which nothing has been read has the end at its beginning
         ends = {**self.begins, **ends_of_passed}
         return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
-        """Returns the end of the table's progress for each topic-partition, such as ``{("orders", 0): 100}``. All
-        offsets before this end have been read or skipped. ``ends`` returns the same numbers as nested dicts.
+        """Returns the end of the table's progress for each topic-partition, such as ``{("orders", 0): 100}``. ``ends``
+        returns the same numbers as nested dicts.
         """
         results = {}
         for topic, parts in self.ends().items():
