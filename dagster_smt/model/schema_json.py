@@ -50,9 +50,8 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
         values = _read(data.get("items" if type_ is Type.ARRAY else "values"), f"{place}[]", problems)
     if type_ is Type.MAP:
         keys = _read(data.get("keys"), f"{place}.keys", problems)
-    # a null has been reported above as a schema without a type, and is not reported again
-    # SchemaBuilder.map rejects a null schema with an exception of its own, where a missing schema is a DataException.
-    # It comes first, because a dead letter has the class of the first problem.
+    # SchemaBuilder.map rejects a null schema with an exception of its own. A dead letter has the class of the first
+    # problem, so this problem precedes the one that the same null has caused above, as a schema without a type.
     for part in ("keys", "values") if type_ is Type.MAP else ():
         if data.get(part, 0) is None:
             problems.insert(0, _builder_problem(f"{place}.{part}", "a map needs schemas for its keys and values"))

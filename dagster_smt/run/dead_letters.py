@@ -84,8 +84,7 @@ def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say
         TableError: SMT532, a second reading of the window has a different number of failed records.
     """
     spec, session = draft.spec, rows.sparkSession
-    # the letters are counted first and written afterwards: without the cache, Spark would read the topics for each of
-    # the two
+    # the letters are counted and then written: without the cache, Spark would read the topics twice
     letters = _letters(draft, rows, originals).persist()
     try:
         actual = letters.count()

@@ -241,8 +241,8 @@ class _Erasure:
         erasure, before = target.erasure, state.erased
         persons = self.registered[erasure.register_table.place, erasure.kind]
         total = rows + (before.rows if before is not None else 0)
-        # a new number and attempt make this another state: a run that began with the former state can no longer commit
         note = ErasedPersons(erasure.register_table.place, persons, self.name, total, unfinished)
+        # a new number and attempt make this another state: a run that began with the former state can no longer commit
         return replace(
             state, number=table.next_number(state), attempt=secrets.token_hex(8), window=Window(), erased=note
         )
