@@ -20,7 +20,7 @@ from dagster_smt.errors import ConfigError, EngineError, Problem
 from dagster_smt.model.secrets import resolved
 
 ENCODINGS = ("base64", "hex", "text")
-# AES-SIV (RFC 5297) splits its key into two AES keys, so the sizes of "siv" are twice those of "aes". No key has fewer
+# AES-SIV (RFC 5297) splits its key into two AES keys, so each size of "siv" is twice a size of "aes". No key has fewer
 # than 128 bits: its check value would allow an attacker to test guesses
 SIZES = {"hmac": range(16, 1025), "aes": (16, 24, 32), "siv": (32, 48, 64), "any": (16, 24, 32, 48, 64)}
 """Maps the use of a key to the permitted numbers of bytes."""

@@ -152,8 +152,8 @@ class Schema:
 
     @cached_property
     def children(self) -> tuple["Schema", ...]:
-        """The schemas directly inside this schema: those of a struct's fields, a map's keys and values, or an array's
-        items.
+        """The schemas directly inside this schema: the schemas of a struct's fields, of a map's keys and values, or of
+        an array's items.
         """
         schemas = [child for _, child in self.fields]
         for child in (self.keys, self.values):

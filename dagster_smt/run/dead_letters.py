@@ -63,7 +63,7 @@ def _not_published(topic: str, records: Sequence[Range]) -> Problem:
 
 
 def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say: Progress) -> Published:
-    """Publishes those dead letters of a window that the dead-letter topic or table does not contain yet.
+    """Publishes the dead letters of a window that the dead-letter topic or table does not contain yet.
 
     The run searches the dead-letter topic for existing dead letters. The last commit of the asset has stored the
     offsets at which the search starts. In three cases, the search starts at the beginning of the dead-letter topic: the

@@ -141,8 +141,7 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
         skip = _SKIPS.get(char) if version == EXTENDED or char == "`" else None
         if skip is not None and (opens or char == "["):
             end = skip(text, at, mark + inner)
-            # the backslash has kept the backtick from closing the name at the mark; once the list is split, nothing
-            # needs it
+            # the backslash only prevents the backtick from closing the name at the mark, so it goes after the split
             piece += text[at:end].replace(f"\\`{mark}", f"`{mark}") if char == "`" else text[at:end]
             at, opens = end, False
             continue

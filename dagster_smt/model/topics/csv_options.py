@@ -89,7 +89,7 @@ def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def csv_misfits(schema: Schema) -> list[str]:
-    """Returns the names of those fields of the struct ``schema`` that CSV cannot express."""
+    """Returns the names of the fields of the struct ``schema`` that CSV cannot express."""
     misfits = []
     for name, child in schema.fields:
         inner = child.values if child.type is Type.ARRAY else child

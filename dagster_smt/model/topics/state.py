@@ -300,7 +300,7 @@ class TableState:
         # a source table may have lost rows that an earlier run has read: these offsets are no longer held, and are read
         # if the rows come back
         held = (self.held - notes.absent) | read
-        # offsets that somebody has given up may still be read by a run of a fixed window
+        # a run of a fixed window may read offsets that the table would skip permanently
         gaps = (self.gaps | notes.gaps) - read
         spans = {}
         for place, span in notes.spans.items():
@@ -318,7 +318,7 @@ class TableState:
         )
 
     def committed(self, key: str, request: str) -> CommittedRun | None:
-        """Returns the entry of the committed run with the given ``key`` and ``request``; None if the state remembers no
+        """Returns the entry of the committed run with this ``key`` and ``request``; None if the state remembers no
         such run.
         """
         for r in reversed(self.runs):
