@@ -17,6 +17,8 @@ def caseless(name: str) -> str:
 def _folded(letter: str) -> str:
     if letter == _DOTTED:
         return "i"
+    # String.equalsIgnoreCase compares the upper case first, and then the lower case of it: U+03F4 and U+03B8 (two forms
+    # of theta) differ in upper case, but not after both steps
     upper = _single(letter.upper(), letter)
     return _single(upper.lower(), upper)
 

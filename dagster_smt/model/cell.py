@@ -191,6 +191,7 @@ def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
     """
     if isinstance(node, Group):
         return node.fields
+    # a required field is null as well if its struct is null: the field b of {"a": null}
     under_null = node.may_be_null
     return tuple((name, _child(node, name, schema, under_null)) for name, schema in node.schema.fields)
 
@@ -198,6 +199,8 @@ def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
 def _child(parent: Cell, name: str, schema: Schema, under_null: bool) -> Cell:
     if not isinstance(parent.expr, Ref):
         raise TypeError("only a value of the stage's input can be split into fields")
+    # only in a copy, the field a of the struct comes from the field a of the source. In a struct that a stage has
+    # computed, each field may depend on every source
     if parent.copied:
         sources = frozenset(below(s, name) for s in parent.sources)
     else:
@@ -251,6 +254,7 @@ def split_mark(mark: str) -> tuple[str, str]:
     """Splits ``mark`` into its word and its path: ``masked.key.id`` into ``masked`` and ``.key.id``. The path is empty
     if the mark applies to the whole value.
     """
+    # a path begins with a dot or a bracket, and a word contains neither
     word = mark.partition("[")[0].partition(".")[0]
     return word, mark[len(word) :]
 

@@ -45,6 +45,8 @@ def _guard(side: Side) -> Any:
             raise node.error
         return node
 
+    # the setter is needed although records are frozen: the __init__ of a frozen dataclass sets its fields with
+    # object.__setattr__, which calls the setter
     return property(look, _STORED[side].__set__)
 
 
@@ -88,6 +90,8 @@ def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
             PlanRecord.__init__(self, key, value, **rest)
             # a side has been replaced: the class changes, so that the next ``replace`` starts from the new sides
             if key is not sides["key"] or value is not sides["value"]:
+                # Python changes the class of an object only if both classes have the same slots, so both have an empty
+                # __slots__
                 object.__setattr__(self, "__class__", _guarded({"key": key, "value": value}))
 
     return Guarded

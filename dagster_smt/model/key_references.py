@@ -20,8 +20,11 @@ from dagster_smt.errors import ConfigError, EngineError, Problem
 from dagster_smt.model.secrets import resolved
 
 ENCODINGS = ("base64", "hex", "text")
+# AES-SIV (RFC 5297) splits its key into two AES keys, so each size of "siv" is twice a size of "aes". No key has fewer
+# than 128 bits: its check value would allow an attacker to test guesses
 SIZES = {"hmac": range(16, 1025), "aes": (16, 24, 32), "siv": (32, 48, 64), "any": (16, 24, 32, 48, 64)}
 """Maps the use of a key to the permitted numbers of bytes."""
+# Keys.java in the JVM lane computes check values from the same bytes
 _CHECKED = b"\0dagster_smt key check\0"
 _URL_SAFE = str.maketrans("-_", "+/")
 
@@ -104,6 +107,8 @@ class KeyReference:
                 key.
         """
         place = (self.text, self.encoding, self.use, self.check)
+        # the cache also distinguishes check values: a reference from another process must be compared with its own
+        # check value, even if this process already has a key for the same reference
         key = _keys.get(place)
         if key is None:
             key = _keys[place] = self._looked_up()
@@ -149,6 +154,8 @@ class KeyReference:
         if self.check:
             return self
         try:
+            # a reference is also sent by processes without the key, such as one that loads definitions; the receiver
+            # then compares nothing
             check = self.key().check
         except ConfigError:
             check = ""
@@ -156,6 +163,7 @@ class KeyReference:
 
     def __reduce__(self) -> Any:
         sent = self.sent()
+        # pickle calls this method, so no reference leaves the process without the check value of its key
         return KeyReference, (sent.id, sent.text, sent.encoding, sent.use, sent.check)
 
     def program(self) -> dict[str, str]:
@@ -190,6 +198,7 @@ class KeyRing:
 
 
 def _base64(text: str) -> bytes:
+    # openssl wraps its output into lines, and URL-safe encoders leave out the padding, which b64decode requires
     compact = "".join(text.split()).rstrip("=").translate(_URL_SAFE)
     return base64.b64decode(compact + "=" * (-len(compact) % 4), validate=True)
 
@@ -212,4 +221,5 @@ def derived(data: bytes, purpose: str) -> bytes:
     """Derives a key of 32 bytes for ``purpose`` from the key ``data``. Keys for different purposes are independent of
     each other.
     """
+    # Keys.java in the JVM lane derives keys from the same bytes
     return hmac.new(data, b"\0dagster_smt\0" + purpose.encode(), hashlib.sha256).digest()

@@ -23,12 +23,14 @@ def _logical_lines(text: str) -> list[str]:
     continued = False
     for raw in re.split(r"\r\n|\r|\n", text):
         line = raw.lstrip(" \t\f")
+        # a continued line is never a comment or a blank line: "a=one\", "# two" is the property "one# two"
         if continued:
             lines[-1] += line
         elif line and line[0] not in "#!":
             lines.append(line)
         else:
             continue
+        # only an odd number of backslashes continues the line: in "a=one\\", the second backslash is escaped
         slashes = len(line) - len(line.rstrip("\\"))
         continued = slashes % 2 == 1
         if continued:
@@ -39,6 +41,7 @@ def _logical_lines(text: str) -> list[str]:
 def _split(line: str) -> tuple[str, str]:
     at = 0
     while at < len(line) and line[at] not in "=: \t\f":
+        # an escaped separator belongs to the key: "a\=b=1" has the key "a=b"
         at += 2 if line[at] == "\\" else 1
     rest = line[at:].lstrip(" \t\f")
     if rest[:1] in ("=", ":"):

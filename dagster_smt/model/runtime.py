@@ -49,6 +49,7 @@ class KeyDict(dict[Any, Any]):
     __slots__ = ()
 
     def __hash__(self) -> int:  # type: ignore[override]
+        # equal dicts must have equal hashes, and dicts are equal in any order of their entries
         return hash(frozenset(self.items()))
 
 
@@ -159,6 +160,7 @@ def kind_of(value: Any) -> str:
     """Returns the kind of ``value``, which has no schema. The kind is the name of a Connect type, such as ``string`` or
     ``int64``. It is ``Decimal`` for a decimal, and ``Timestamp`` for every ``JavaDate``.
     """
+    # the exact type, not isinstance: a bool and a JavaByte are also an int
     return _KINDS[type(value)]
 
 

@@ -58,6 +58,7 @@ class JavaDate(int):
     __slots__ = ()
 
 
+# without slots, because cached_property stores its results in the object's __dict__
 @dataclass(frozen=True)
 class Schema:
     """A Connect schema, immutable and hashable.
@@ -81,6 +82,7 @@ class Schema:
     version: int | None = None
     doc: str | None = None
     parameters: tuple[tuple[str, str], ...] = ()
+    # the default of an array, map or struct is a list or dict, which Python cannot hash
     default: Any = field(default=None, hash=False)
     fields: "tuple[tuple[str, Schema], ...]" = ()
     keys: "Schema | None" = None
@@ -120,6 +122,7 @@ class Schema:
         text = dict(self.parameters).get(DECIMAL_PRECISION, "")
         if not (text.isdecimal() and len(text) < 3):  # a producer may write any string here
             return None
+        # Spark has no decimal with more digits after the point than digits, and none without digits
         if max(self.scale, 1) <= int(text) <= MAX_DIGITS:
             return int(text)
         return None
@@ -149,8 +152,8 @@ class Schema:
 
     @cached_property
     def children(self) -> tuple["Schema", ...]:
-        """The schemas directly inside this schema: those of a struct's fields, a map's keys and values, or an array's
-        items.
+        """The schemas directly inside this schema: the schemas of a struct's fields, of a map's keys and values, or of
+        an array's items.
         """
         schemas = [child for _, child in self.fields]
         for child in (self.keys, self.values):

@@ -10,6 +10,7 @@ from dagster_smt.model.paths.extended import step_text
 from dagster_smt.model.schema import DECIMAL, DECIMAL_SCALE, Schema, Type
 
 _NAMES = {t.value: t for t in Type}
+# Connect reads the scale with Integer.parseInt. Python's int() would also accept " 2", "1_0" and longer numbers
 _SCALE = re.compile(r"[+-]?[0-9]{1,10}")
 
 
@@ -34,6 +35,7 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
         problems.append(Problem("SMT206", place, "a schema needs a known 'type'", hint))
         return None
     type_ = _NAMES[kind]
+    # JsonConverter ignores parameters that are not an object
     if isinstance(data.get("parameters"), dict):
         parameters = data["parameters"]
     else:
@@ -48,10 +50,13 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
         values = _read(data.get("items" if type_ is Type.ARRAY else "values"), f"{place}[]", problems)
     if type_ is Type.MAP:
         keys = _read(data.get("keys"), f"{place}.keys", problems)
-    # a null has been reported above as a schema without a type, and is not reported again
+    # SchemaBuilder.map rejects a null schema with an exception of its own. A dead letter has the class of the first
+    # problem, so this problem precedes the one that the same null has caused above, as a schema without a type.
     for part in ("keys", "values") if type_ is Type.MAP else ():
         if data.get(part, 0) is None:
             problems.insert(0, _builder_problem(f"{place}.{part}", "a map needs schemas for its keys and values"))
+    # get(…, 0): only a default that is present counts. JsonConverter converts "default": null like any other value, and
+    # rejects it in a required schema
     if data.get("default", 0) is None and data.get("optional") is not True:
         problems.append(Problem("SMT206", place, "a required value cannot have null as its default"))
     if type_ is Type.STRUCT and data.get("default") is not None:

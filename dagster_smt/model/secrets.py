@@ -91,6 +91,7 @@ def _has_login(value: str) -> bool:
     A name without a password is also a login, because it may be a token.
     """
     for login in _LOGIN_IN_URL.findall(value):
+        # references are removed first, because ${env:USER}:${env:PASSWORD}@ shows no secret
         user, colon, password = _REFERENCE.sub("", login).partition(":")
         if password or (user and not colon):
             return True
@@ -99,6 +100,7 @@ def _has_login(value: str) -> bool:
 
 def _options_of_jaas(value: str) -> list[tuple[str, str]]:
     options = []
+    # an option has one of three forms: name="text", name='text' or name=text. Only one of the three groups has a text.
     for name, *texts in _IN_JAAS.findall(value):
         options.append((name, "".join(texts)))
     return options
@@ -158,6 +160,7 @@ def _of_file(path: Path, key: str) -> str | None:
 
 
 def _of_folder(path: Path, name: str) -> str | None:
+    # DirectoryConfigProvider also returns only files directly in the folder: ${dir:/run/secrets:../x} is no file in it
     if name in (".", "..") or Path(name).name != name:
         return None
     return _text_of(path / name)
@@ -172,12 +175,15 @@ def _text_of(path: Path) -> str | None:
         if folder.strip():
             folders.append(Path(folder.strip()))
     try:
+        # links are resolved before the check: a link in an allowed folder may lead to a file outside of it
         real = path.resolve(strict=True)
         if folders and not any(real.is_relative_to(folder.resolve()) for folder in folders):
             return None
+        # a device such as /dev/zero has no end
         if not real.is_file() or real.stat().st_size > _MOST_BYTES:
             return None
         return real.read_text(encoding="utf-8")
+    # resolve raises a RuntimeError for links in a circle (before Python 3.13), and a ValueError for a path with a NUL
     except (OSError, UnicodeDecodeError, RuntimeError, ValueError):
         return None
 

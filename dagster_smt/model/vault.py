@@ -43,6 +43,7 @@ def secret_in_vault(path: str, key: str) -> tuple[str | None, str]:
         return None, "but VAULT_ADDR is not an address with http or https"
     mount, _, rest = path.partition("/")
     url = f"{address.rstrip('/')}/v1/{quote(mount)}/data/{quote(rest)}"
+    # a Vault Agent with require_request_header rejects requests without X-Vault-Request
     headers = {"X-Vault-Token": token, "X-Vault-Request": "true"}
     if namespace := os.environ.get("VAULT_NAMESPACE"):
         headers["X-Vault-Namespace"] = namespace
@@ -53,6 +54,7 @@ def secret_in_vault(path: str, key: str) -> tuple[str | None, str]:
         return None, f"which Vault refuses with the status {error.code}"
     except (URLError, HTTPException, OSError):
         return None, "which does not answer"
+    # the response may be any JSON, such as an array, or null in place of an object
     except (ValueError, KeyError, TypeError, AttributeError):
         return None, "whose answer is not that of a key-value engine of version 2"
     if not isinstance(value, str):

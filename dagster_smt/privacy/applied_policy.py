@@ -112,6 +112,7 @@ def apply_policy(policy: Policy, subject: Subject, *, asks_registry: bool = True
     for source in policy.sources:
         if source.kind != "registry" or asks_registry:
             tags.extend(_tags_of(source, subject))
+    # decisions are incomplete without the registry's tags, so their absence is not an error yet: the run checks them
     waits = not asks_registry and any(source.kind == "registry" for source in policy.sources)
     groups = tuple(_groups(policy, subject, tags))
     if not waits:
@@ -180,6 +181,7 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
     if subject.topics:
         yield from _of_names(policy, subject, tags)
         return
+    # several sources may have an entry for the same pattern; the fields of these entries are joined into one group
     patterns = list(dict.fromkeys(one.pattern for one in tags))
     if len(patterns) > MOST_GROUPS:
         hint = "name the topics of the table, or join entries with one regular expression"
@@ -196,6 +198,7 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
         yield _group(policy, subject, own, fields)
         before.append(pattern)
     others = f"{_none_of(before)}.*"
+    # a pattern may choose topics that no source of tags lists, such as one that is created tomorrow
     yield TopicDecisions(others, (), subject.added, decided=False, drops_records=subject.writes_keys)
 
 
@@ -223,12 +226,14 @@ def _of_names(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> It
         statement = f"the topics have more than {MOST_GROUPS} different sets of tags"
         raise ConfigError(Problem("SMT767", "policy tags", statement, "make several tables of them"))
     for listed, topics in alike.items():
+        # with a single group the stages need no predicate on the topic
         pattern = "" if len(alike) == 1 else "|".join(map(name_pattern, topics))
         yield _group(policy, subject, pattern, listed)
 
 
 def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[TaggedField]) -> TopicDecisions:
     decisions = policy.decide(topics, [*fields, *_of_columns(subject, fields)])
+    # the columns that the topic table adds are not in any tags file, and would be held back
     added = subject.added if policy.untagged == HOLD_BACK else ()
     return TopicDecisions(topics, tuple(_uncovered(decisions)), added, decided=bool(fields))
 
@@ -256,6 +261,7 @@ def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
     """
     decided = []
     for d in decisions:
+        # the path of a header is a plain name, and an empty path is the whole key: neither can be read as a path
         if d.reason != NO_TAG and d.part != "headers" and d.path:
             decided.append(d)
     steps = {}
@@ -318,6 +324,7 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
     for stage in own:
         if not stage.holds_back:
             continue
+        # a field that the policy drops has a decision, so it is not reported as undecided
         stay = [*dropped, *(path_steps(path, "") for path in stage.paths)]
         for steps in paths:
             if not any(covers(path, steps) for path in stay):

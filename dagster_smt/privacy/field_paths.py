@@ -48,6 +48,7 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
         return True
     head, rest = pattern[0], pattern[1:]
     if isinstance(head, Deep):
+        # ** stands for any number of levels, so each end of it is tried
         for at in range(len(path) + 1):
             if covers(rest, path[at:]):
                 return True
@@ -69,6 +70,7 @@ def _means(step: Step, name: Step) -> bool:
         return step == name
     if isinstance(step, Match):
         return isinstance(name, str) and compile_java(step.java).search(name) is not None
+    # a field's path does not number the elements of arrays: the step [0] may mean any of them
     if isinstance(step, Index):
         return isinstance(name, Every)
     return True
@@ -118,4 +120,6 @@ def text_of(steps: Sequence[Step]) -> str:
 
 def name_pattern(topic: str) -> str:
     """Returns a regular expression that matches only the topic name ``topic``, in Java and in Python."""
+    # in Java and in Python, a backslash before a character that is neither a letter nor a digit makes the character
+    # plain
     return re.sub(r"[^A-Za-z0-9_]", lambda match: f"\\{match[0]}", topic)

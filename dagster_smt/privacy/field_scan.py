@@ -60,6 +60,7 @@ class FieldScan:
         """
         likely = []
         for kind, count in self.kinds.items():
+            # numbers of orders pass the checksum of cards by chance, so a single such value must not suggest a tag
             if count >= KINDS[kind].share * self.values:
                 likely.append(kind)
         return tuple(sorted(likely))
@@ -111,17 +112,20 @@ def scan(
                 continue
             one.values += 1
             if isinstance(content, str):
+                # ``more`` is asked last, because Presidio needs milliseconds for each text
                 one.kinds.update(list(kinds_in(content)) or more(content))
     return _without_data(list(fields.values()))
 
 
 def _contents(record: RecordSnapshot) -> Iterator[tuple[Part, Steps, Any]]:
     for name, header in record.headers:
+        # the name would appear in the output, and a header has no other name to show
         if not any(kinds_in(name)):
             yield "headers", (name,), header
     sides: tuple[tuple[Part, str | None], ...] = (("key", record.key), ("value", record.value))
     for part, text in sides:
         whole = parsed(text) if text is not None else None
+        # a value without fields cannot be tagged, but a key can: "key: []" is a decision about the whole key
         if part == "key" and text is not None and not isinstance(whole, dict):
             yield part, (), str(whole)
         for steps, content in value_paths(whole):
@@ -235,4 +239,5 @@ def tags_file(topic: str, fields: Sequence[FieldScan], records: int, before: Map
         f"# Proposed by `dagster-smt scan` from {records} records. Read every line before a policy uses this file:\n"
         "# [] says that somebody has decided that the field needs no tag.\n"
     )
+    # default_flow_style=None writes the lists of tags on one line: [PII.email]
     return head + yaml.safe_dump({"topics": topics}, sort_keys=False, allow_unicode=True, default_flow_style=None)

@@ -13,12 +13,19 @@ from dagster_smt.values.privacy.personal_values import iban_remainder, luhn
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b")
+# 13 to 19 digits of a payment card, with spaces or hyphens between them; the first digit is that of a card network
 _CARD = re.compile(r"(?<!\d)[3-6]\d{3}(?:[ -]?\d){9,15}(?!\d)")
+# + or 00, a country code, and 7 to 15 digits in all (ITU-T E.164). The lookbehinds exclude the zone of a timestamp, as
+# in 2026-01-02T03:04:05+00:00
 _PHONE = re.compile(r"(?<![\w+])(?<!\d )(?:\+|00)[1-9](?:[ ()./-]?\d){6,14}(?!\d)")
+# numbers that begin with 000, 666 or 9, and groups of zeros alone, are never issued in the United States
 _SSN = re.compile(r"\b(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}\b")
+# Spain's DNI has eight digits, and the NIE of foreigners has X, Y or Z and seven digits. The last letter is a checksum.
 _DNI = re.compile(r"\b([XYZ]?\d{7,8})-?([A-Z])\b")
+# the letter at the index "number modulo 23" is the checksum
 _DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 _FISCALE = re.compile(r"\b[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]\b")
+# a character at an odd position of a codice fiscale counts with this number
 _FISCALE_ODD = dict(zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10,
      22, 25, 24, 23), strict=True))  # fmt: skip
@@ -82,6 +89,7 @@ def _national_id(text: str) -> bool:
 
 
 def _dni(match: re.Match[str]) -> bool:
+    # in a NIE, the letters X, Y and Z count as the digits 0, 1 and 2
     digits = match[1].translate(str.maketrans("XYZ", "012"))
     return len(match[1]) == 8 and _DNI_LETTERS[int(digits) % 23] == match[2]
 
@@ -90,6 +98,7 @@ def _fiscale(text: str) -> bool:
     for match in _FISCALE.finditer(text):
         code = match[0]
         odd = 0
+        # positions are counted from 1, so the odd positions begin at the index 0; the last character is the checksum
         for sign in code[0:15:2]:
             odd += _FISCALE_ODD[sign]
         even = 0
@@ -148,6 +157,7 @@ def is_personal(text: str) -> bool:
 def tag_of_name(name: str) -> str:
     """Returns the tag that the field name ``name`` suggests. If the name suggests none, returns an empty string."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    # spaces at both ends, so that only whole words match: "ship" does not contain the word "ip"
     words = f" {re.sub(r'[^a-z0-9]+', ' ', spaced.lower()).strip()} "
     matches = []
     for tag, several in _WORDS.items():

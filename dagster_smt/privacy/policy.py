@@ -213,6 +213,7 @@ class _PolicyReader:
             return ()
         rules = []
         for pattern, name in data.items():
+            # YAML authors may write hold_back for "hold back"; the name of an action of their own stays as it is
             action = str(name).replace("_", " ") if str(name).replace("_", " ") in OWN_ACTIONS else str(name)
             if action not in OWN_ACTIONS and action not in actions and not self.built_in(action, actions):
                 hint = did_you_mean(action, (*OWN_ACTIONS, *actions), "define it under 'actions'")
@@ -249,6 +250,7 @@ class _PolicyReader:
         for key in one:
             if key not in ("type", "options", "fields"):
                 self.problem(place, f"unknown key '{key}'", did_you_mean(str(key), ("type", "options", "fields")))
+        # Connect's spelling names the side, as in MaskField$Value; here the tags determine it
         kind = str(one.get("type", "")).partition("$")[0]
         if name == MASK:
             if kind:
@@ -293,6 +295,8 @@ def transform_class(action: Action, place: str) -> type[Transform]:
     Raises:
         ConfigError: SMT764 if there is no such class, or if the class lacks the option that ``action.fields`` names.
     """
+    # several classes can have one name, such as Kafka's and Confluent's Filter: reversed, so that the first of them
+    # counts
     known = {cls.__name__: cls for cls in reversed(list(plugins.transforms().values()))} | plugins.transforms()
     cls = known.get(action.type)
     if cls is None:

@@ -143,6 +143,7 @@ def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyS
     """
     makers = []
     for number, group in enumerate(groups):
+        # the aliases of the stages must differ between groups: policy_mask, policy_mask_2
         makers.append(_Maker(policy, group, "" if number == 0 else f"_{number + 1}"))
     stages: list[PolicyStage] = []
     problems: list[Problem] = []
@@ -183,6 +184,7 @@ class _Maker:
         others = decisions.pop(OTHER_HEADERS, None)
         drops = []
         for d in decisions.values():
+            # headers are never masked: each action except keep drops the header
             if d.action != KEEP and not self._is_only_untagged(d):
                 drops.append(d.path)
         if drops:
@@ -229,6 +231,7 @@ class _Maker:
         return self._stage(alias, transform, part, DROP, paths)
 
     def _holding_back(self, part: Part, stay: list[str]) -> PolicyStage:
+        # ReplaceField treats an empty list "include" as "all fields"
         options = {"include": stay} if stay else {"exclude": ["*"]}
         transform = self._built(ReplaceField, {**EXTENDED_PATHS, **options}, HOLD_BACK)
         return self._stage("hold_back", transform, part, HOLD_BACK, stay)
@@ -238,6 +241,7 @@ class _Maker:
         The actions ``drop`` and ``hold back`` are not included.
         """
         paths: dict[str, list[str]] = {}
+        # the empty lists fix the order of the stages: that of the rules
         for rule in self.policy.rules:
             paths.setdefault(rule.action, [])
         for decision in self._of(part):
@@ -251,9 +255,11 @@ class _Maker:
         cls = PolicyMask if action.name == MASK else transform_class(action, place)
         options = {**action.options, action.fields: paths}
         if "field.syntax.version" in cls.keys():
+            # the paths of a policy are extended paths, in whatever transform
             options = {**EXTENDED_PATHS, **options}
         transform = self._built(cls, options, action.name)
         stage = self._stage(action.name, transform, part if cls.sided else "", action.name, paths)
+        # MaskField, for example, rejects a tombstone. For a policy, an absent value is not a mistake.
         if transform.null != "reject" or stage.predicate is not None:
             return stage
         return replace(stage, predicate=RecordIsTombstone(), predicate_name="policy_tombstone", negate=True)
@@ -296,6 +302,7 @@ def under_policy(chain: Chain, stages: Sequence[PolicyStage]) -> Chain:
         return chain
     of_chain = []
     for stage in chain.stages:
+        # the chain may already have the stages of the policy; they are replaced, so that none runs twice
         if not isinstance(stage, PolicyStage):
             of_chain.append(stage)
     own = tuple(of_chain)
@@ -306,6 +313,7 @@ def under_policy(chain: Chain, stages: Sequence[PolicyStage]) -> Chain:
     both = replace(chain, stages=(*stages, *own))
     engine = {}
     for key, text in chain.properties.items():
+        # canonical() writes the stages, and the chain's engine is not part of them
         if key == "engine":
             engine[key] = text
     return replace(both, properties={**canonical(both), **engine})

@@ -39,6 +39,7 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
             sides[part] = form
     may_lack_subject = False
     if source.options:
+        # the kind of the format has no effect here: only its options, the connection to the registry, are used
         own = Format("avro-confluent", options=dict(source.options))
         may_lack_subject = "key" not in sides
         sides = {"value": own}
@@ -83,6 +84,7 @@ def _fields(part: Part, subject: str, versions: Sequence[SubjectVersion]) -> Ite
                 tags = tuple(Tag(name, source) for name in names)
                 newest[field.steps] = TaggedField(part, text_of(field.steps), tags, False, field.steps)
             else:
+                # a newer version has made the field a struct without a tag, so only the tags of its inner fields apply
                 newest.pop(field.steps, None)
     yield from newest.values()
 

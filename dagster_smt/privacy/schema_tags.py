@@ -81,6 +81,7 @@ def protobuf_fields(files: Sequence[bytes], message: str | Sequence[int], place:
 def _json(text: str, place: str) -> Any:
     try:
         return json.loads(text)
+    # deeply nested JSON exceeds Python's recursion limit
     except (ValueError, RecursionError):
         raise _unreadable(place, "it is not JSON") from None
 
@@ -174,6 +175,7 @@ class _Avro:
                     yield from field.tags
 
     def _resolved(self, schema: Any, space: str) -> tuple[Any, str]:
+        # Avro permits types inside types: {"type": {"type": "string"}} is a string
         while isinstance(schema, dict) and isinstance(schema.get("type"), dict):
             schema = schema["type"]
         if isinstance(schema, dict) and isinstance(schema.get("type"), str) and "fields" not in schema:
@@ -187,6 +189,7 @@ class _Avro:
 
     def _counted(self, field: SchemaField) -> SchemaField:
         self.count += 1
+        # a type is expanded at each of its uses, so a few lines of a schema can describe billions of fields
         if self.count > MAX_NODES:
             raise _unreadable(self.place, f"it has more than {MAX_NODES} fields")
         return field
@@ -259,6 +262,7 @@ class _JsonSchema:
         if not reference.startswith("#"):
             return None
         for step in filter(None, reference[1:].split("/")):
+            # JSON Pointer (RFC 6901): ~1 is replaced first, so that ~01 becomes ~1 and not a slash
             schema = schema.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(schema, dict) else None
         return schema
 
@@ -278,6 +282,7 @@ def _message(descriptor: Any, above: Steps, around: tuple[str, ...]) -> Iterator
         oneof = field.containing_oneof
         place = above
         if oneof is not None and not _is_synthetic(oneof):
+            # Confluent's converter turns a oneof into a struct with this name
             place = (*above, f"{oneof.name}_{oneof.index}")
         steps = (*place, field.name)
         inner = list(_values(field, steps, around))

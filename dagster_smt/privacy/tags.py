@@ -39,6 +39,7 @@ class Tag:
         a different spelling cannot escape its rule.
         """
         name, pattern = self.name.lower(), pattern.lower()
+        # unlike fnmatch, fnmatchcase gives the same result on every operating system
         return fnmatchcase(name, pattern) or (pattern.endswith(".*") and name == pattern.removesuffix(".*"))
 
 

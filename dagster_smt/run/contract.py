@@ -43,6 +43,7 @@ def _struct(
         have, want = there.get(name), spark_type(child, path)
         if have is None:
             breaches.append((path, f"{want.simpleString()} is promised, but there is no such column"))
+        # a table keeps the columns that the chain no longer produces: they are null in all new rows
         elif planned_fields and name not in planned_fields and name not in own:
             breaches.append((path, f"{want.simpleString()} is promised, but the chain no longer makes it"))
         elif isinstance(have, T.StructType) and child.type is Type.STRUCT:

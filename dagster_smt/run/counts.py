@@ -52,6 +52,7 @@ def count_columns(
         counted[f"dropped{index}"] = f"__status = {DROPPED} AND __stage = {index}"
         counted[f"failed{index}"] = f"__status = {FAILED} AND __stage = {index}"
     for number in range(len(entries)):
+        # with 62 bits in each element of __touched, the entry 64 is the bit 2 of the element 1
         counted[f"touched{number}"] = f"get(__touched, {number // BITS}) & {1 << number % BITS} != 0"
     # These are SQL strings, because each of Column's methods makes several calls into the JVM. With count_if, Spark
     # would first create a column for each condition.

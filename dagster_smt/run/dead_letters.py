@@ -63,7 +63,7 @@ def _not_published(topic: str, records: Sequence[Range]) -> Problem:
 
 
 def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say: Progress) -> Published:
-    """Publishes those dead letters of a window that the dead-letter topic or table does not contain yet.
+    """Publishes the dead letters of a window that the dead-letter topic or table does not contain yet.
 
     The run searches the dead-letter topic for existing dead letters. The last commit of the asset has stored the
     offsets at which the search starts. In three cases, the search starts at the beginning of the dead-letter topic: the
@@ -84,6 +84,7 @@ def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say
         TableError: SMT532, a second reading of the window has a different number of failed records.
     """
     spec, session = draft.spec, rows.sparkSession
+    # the letters are counted and then written: without the cache, Spark would read the topics twice
     letters = _letters(draft, rows, originals).persist()
     try:
         actual = letters.count()
@@ -158,7 +159,9 @@ def _letters(draft: Draft, rows: DataFrame, originals: DataFrame) -> DataFrame:
         "value",
         F.lit(draft.spec.dead_letter_topic or draft.spec.name).alias("topic"),
         F.lit(0).alias("partition"),
+        # -1 is Kafka's timestamp of a record without a timestamp (RecordBatch.NO_TIMESTAMP)
         F.coalesce(F.unix_millis("timestamp"), F.lit(-1).cast("bigint")).alias("timestamp_ms"),
+        # 1 is Kafka's LogAppendTime, and 0 is CreateTime
         F.when(F.col("timestampType") == 1, 1).otherwise(0).alias("timestampType"),
         F.concat(F.coalesce("headers", no_headers(F)), "context").alias("headers"),
         *(F.col(c).alias(f"source_{c}") for c in COORDINATES),
@@ -175,6 +178,7 @@ def _context(draft: Draft) -> Column:
         f"{_CONTEXT}partition": F.col("partition").cast("string"),
         f"{_CONTEXT}offset": F.col("offset").cast("string"),
         CONNECTOR_HEADER: F.lit(draft.spec.name),
+        # Connect always writes the number of the task, and a run has no tasks
         f"{_CONTEXT}task.id": F.lit("0"),
         f"{_CONTEXT}stage": F.col("connect_stage"),
         f"{_CONTEXT}class.name": F.col("stage_class"),

@@ -83,6 +83,7 @@ def bounds_of(
     """
     passed = result.rows_out(left_out)
     topic = destination_column(sink.kind)
+    # one name more than permitted is enough to know that there are too many
     most = sink.max_tables + 1
     names = []
     for row in passed.select(F.coalesce(topic, F.lit(""))).distinct().limit(most + len(known)).collect():
@@ -90,6 +91,7 @@ def bounds_of(
     new = set(names) - {*known}
     if len(names) >= most + len(known):  # the driver must not collect so many names
         passed, new = passed.where(topic.isin(*known)), {*map(str, range(most))}
+    # a null topic becomes the empty topic, which gets no table (SMT731)
     marked = passed.select(
         *(name for name in passed.columns if name not in ("__out", KEY)),
         F.coalesce(topic, F.lit("")).alias("__bound_for"),
@@ -98,6 +100,8 @@ def bounds_of(
             _KEY_FORM
         ),
     )
+    # not with the aggregate of the JVM lane: each table is a group, and Spark sorts the rows for it if a task has many
+    # groups
     counted = count_columns(plan.chain, plan.entries, arrays=ELEMENT in passed.columns)
     rows = marked.groupBy("__topic", "__bound_for", _VALUE_FORM, _KEY_FORM).agg(*counted).collect()
     by_topic: dict[str, list[Row]] = defaultdict(list)

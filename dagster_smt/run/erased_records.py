@@ -41,6 +41,7 @@ def without_erased(frame: DataFrame, spec: RunSpec, erased: Erased | None) -> tu
     if not places:
         return frame, {}
     gone = F.broadcast(frame.sparkSession.createDataFrame([tuple(place) for place in places], PLACE_SCHEMA))
+    # a join on names moves their columns to the front, so select restores the order
     return frame.join(gone, list(_PLACE), "left_anti").select(*frame.columns), dict(
         Counter(row.topic for row in places)
     )

@@ -132,6 +132,8 @@ class _Erasure:
     new: set[str] = field(default_factory=set)
 
     def run(self) -> ErasureReport:
+        # an error here stops the erasure: if rows were erased before their people are registered, a replay could
+        # restore them
         with coded_failures("erasure"):
             self._register()
         places: list[ErasedPlace] = []
@@ -240,6 +242,7 @@ class _Erasure:
         persons = self.registered[erasure.register_table.place, erasure.kind]
         total = rows + (before.rows if before is not None else 0)
         note = ErasedPersons(erasure.register_table.place, persons, self.name, total, unfinished)
+        # a new number and attempt make this another state: a run that began with the former state can no longer commit
         return replace(
             state, number=table.next_number(state), attempt=secrets.token_hex(8), window=Window(), erased=note
         )
@@ -257,6 +260,7 @@ class _Erasure:
             names.add(column_parts(path)[-1])
         for path in (*erasure.records, *erasure.written):
             last = path.rpartition(".")[2].strip("[]*'\"")
+            # a path without a dot, such as "key", is a whole key or value, and contains no field name
             if "." in path and last:
                 names.add(last)
         return Needles(self.ids, frozenset(names), values)
@@ -405,7 +409,9 @@ class _TableErasure:
         session, spec = self.erasure.session, self.target.erasure
         if self.sink.kind == "columns":
             self.rows.check_columns(self.table.read().schema)
+        # before any row is deleted: after a crash, the former difference could not be computed any more
         drift = self._begun()
+        # before the rows are deleted, because nothing else contains the other values of these people
         self.rows.collect_values()
         total, past = 0, list[str]()
         rounds = 0
@@ -416,6 +422,7 @@ class _TableErasure:
             total += count
             past.append(purge_deleted_rows(session, self.table))
             self._commit(count, drift)
+            # after the commit: no run that began before the erasure can commit any more, so the result stays true
             if not self._left():
                 break
         else:
@@ -466,6 +473,7 @@ class _TableErasure:
                 self.table.commit(self.table.read().limit(0), begun, Replaced(), state)
                 return drift
             except TableError as error:
+                # SMT528: a run has committed in the meantime, so the rows are counted again
                 if error.problems[0].code != "SMT528":
                     raise
         raise self._never_alone()
@@ -480,6 +488,7 @@ class _TableErasure:
             if state is None:
                 return {}, None
             counted = counted_rows(state, self.table, self.sink)
+            # the count belongs to the state only if no run has committed while the rows were counted
             if same_state(state, self.table.state()):
                 topics = {*counted, *state.rows}
                 differences = {}
@@ -510,6 +519,8 @@ class _TableErasure:
             for topic in {*counted, *state.rows}:
                 rows[topic] = max(0, counted.get(topic, 0) - drift.get(topic, 0))
             noted = self.erasure.noted(self.table, self.target, state, erased)
+            # the check rows_match_offsets would otherwise report the erasure's own deletions as changes of another
+            # writer
             settlement = Settlement(
                 f"erasure {self.erasure.name}",
                 round(time.time() * 1000),
@@ -568,6 +579,7 @@ def _joined(
     ``scan`` are the results for the table that remembers its deletions.
     """
     both = None
+    # the erasure is proven only if both tables were scanned
     if place.scan is not None and scan is not None:
         unread = (*place.scan.unread, *scan.unread)
         both = Scan(place.scan.files + scan.files, place.scan.bytes + scan.bytes, 0, not unread, unread)

@@ -30,6 +30,7 @@ def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: W
     window_request = spec.window
     if not _names_no_schema(error) or window_request.max_records is None or window_request.fixed or window == before:
         return None
+    # the request stays the same, so that a retry recognizes a run with a larger window
     return replace(
         spec, window=replace(window_request, max_records=window_request.max_records * _MORE), asked=spec.request
     )

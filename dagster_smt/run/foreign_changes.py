@@ -34,6 +34,7 @@ def changes_of(frame: DataFrame, division: Division) -> Changes:
     rows = texts.collect()
     by_mark = {}
     for row in rows:
+        # only the first record of a batch has the text of its changes; later records with the same text have its marker
         if not row[2].startswith(MARK):
             by_mark[mark_of(row[2])] = row[2]
     for topic, number, text, count in rows:

@@ -58,6 +58,7 @@ def held_back(
             field = HeldBack(*row)
             if field.part in parts:
                 fields.append(field)
+        # the counts show that the policy has removed something, but no record of the sample has it
         fields = fields or [HeldBack("", min(parts), "", 0)]
     return list(dict.fromkeys(fields))
 

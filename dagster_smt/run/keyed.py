@@ -148,6 +148,8 @@ class Replay:
             failing = failing - self.before.failed  # records that failed before may fail again
         if not failing:
             return
+        # a rejected record has no row, so its own key is compared: this is right only if keys of records are keys of
+        # rows
         if keyed is not None and not keyed.rows.keys and _keeps_keys(plan):
             failing = failing & ranges_of_records(self._decisive(failures))
         if not failing:
@@ -170,6 +172,7 @@ class Replay:
         place = ["topic", "partition"]
         last = self.window.groupBy(*place, "key").agg(F.max("offset").alias("last"))
         record = [F.col(name).alias(f"__{name}") for name in (*place, "offset")]
+        # a null in "last" means that the window has no event of the key
         without_effect = F.col("value").isNull() & F.coalesce(F.col("last") > F.col("offset"), F.lit(True))
         harmless = self.later.where("key IS NOT NULL").join(last, [*place, "key"], "left").where(without_effect)
         return failures.join(harmless.select(*record), ["__topic", "__partition", "__offset"], "left_anti")
@@ -225,6 +228,7 @@ class KeyedWindow:
             return Merge(self.schema, (*names, *self.keyed.coordinates.names), actions=actions)
         if not self.effects.keeps_columns:
             return Merge(self.schema, names, actions=actions)
+        # each event contains these columns, so an update always writes them
         fixed = {*self.keyed.columns.names, *self.keyed.coordinates.names, *self.keyed.rows.soft.names}
         unchanged = frozenset(name for name in self.schema.names if name not in fixed)
         return Merge(self.schema, names, unchanged, actions)
@@ -258,6 +262,8 @@ def keyed_window(
     of_window = events(result.rows_out(left_out), schema, keyed)
     records = sum(counts.records for counts in result.topics.values())
     every = of_window
+    # before the rows are read: if another writer changes rows after this version, the merge fails (SMT708) instead of
+    # losing events
     seen = table.version() if isinstance(table, MergingTable) else ""
     if later is not None:
         after = events(later, schema, keyed).join(of_window.select("key").distinct(), "key", "left_semi")

@@ -33,6 +33,7 @@ def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int])
     passed = []
     for moment in moments[1:-1]:
         passed.append(F.when(millis >= moment, 1).otherwise(0))
+    # the number of a part is the number of borders at or before the timestamp
     part = sum(passed, F.lit(0)).alias("part")
     late = frame.where((millis >= moments[0]) & (millis < moments[-1])).select(*_PLACE, "offset", part)
     ranges_by_moment: dict[int, list[Range]] = {}
@@ -48,6 +49,7 @@ def _ranges(late: DataFrame) -> DataFrame:
     """Combines consecutive offsets in ``late`` into ranges, on the executors."""
     key = ("part", *_PLACE)
     number = F.row_number().over(Frame.partitionBy(*key).orderBy("offset"))
+    # in consecutive offsets, the difference to the row number is constant: 5, 6, 9 minus 1, 2, 3 is 4, 4, 6
     rows = late.select(*key, "offset", (F.col("offset") - number).alias("group"))
     bounds = F.min("offset").alias("start"), (F.max("offset") + 1).alias("end")
     return rows.groupBy(*key, "group").agg(*bounds).select(*key, "start", "end")

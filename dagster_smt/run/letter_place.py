@@ -97,6 +97,7 @@ def same_topics(place: LetterPlace, source: SourceSpec) -> bool:
         with needs_extras():
             from dagster_smt.tables.kafka.client import KafkaClient
 
+        # different lists of brokers may belong to one cluster, so its id decides; equal lists need no request
         same = place.bootstrap_servers == source.bootstrap_servers
         return same or KafkaClient(place).cluster_id() == KafkaClient(source).cluster_id()
     if isinstance(place, FileTopics) and isinstance(source, FileTopics):

@@ -160,6 +160,7 @@ class _Maintenance:
         try:
             with coded_failures(self.place):
                 for _ in range(_ATTEMPTS):
+                    # rows and state belong together only if no run has committed between the two
                     state = table.state()
                     rows = table.read().count()
                     if same_state(state, table.state()):
@@ -181,12 +182,14 @@ class _Maintenance:
             return now or before
         if problem := self._lost_progress(step, before.state, now.state):
             self.problems.append(problem)
+            # later steps then remove no old versions, which a repair of the progress needs
             self.unreadable = self.unreadable or problem
         if now.surplus != before.surplus:
             self._explain_rows(step, before, now)
         return now
 
     def _lost_progress(self, step: str, before: TableState | None, now: TableState | None) -> Problem | None:
+        # runs may have committed since then, but the numbers of commits never become smaller
         if before is None or (now is not None and (now == before or now.number > before.number)):
             return None
         statement = f"after {step} the table's progress is not that of its commit {before.number} any more"

@@ -198,6 +198,7 @@ class _Writing:
         known = self.attempt.known
         targets = {}
         for topic, records in bound.items():
+            # "" stands for all topics without a table
             if topic not in refused and not ("" in refused and topic not in known):
                 targets[topic] = records
         if self.reads_again:
@@ -216,8 +217,11 @@ class _Writing:
         state = before or TableState(0, "", spec.sink.holds)
         tables = {**state.tables, **{topic: {} for topic in new}}
         state = replace(state, number=table.next_number(before), attempt=secrets.token_hex(8), tables=tables)
+        # only a rebuild that begins without a readable state replaces the progress table: its commit must not fail
+        # because of the old state. In any other case, the log of earlier commits stays.
         everything = Replaced(everything=before is None and self.draft.replaced.everything)
         table.commit(self.log([], state.number), state, everything, before)
+        # the commit of the progress, at the end of this run, expects the state of this commit
         self.draft = replace(self.draft, before=state)
 
     def write(self, targets: Mapping[str, Bound]) -> list[TableOutcome]:
@@ -230,10 +234,13 @@ class _Writing:
         with ThreadPoolExecutor(PARALLEL, "smt-table") as pool:
             tasks = []
             for bound in targets.values():
+                # Spark's job tags belong to a thread: without them, a cancellation of the run would not reach these
+                # jobs
                 tasks.append(pool.submit(inheriting(session, one.outcome), bound))
             try:
                 return [task.result() for task in tasks]
             except BaseException:
+                # leaving the pool waits for all tasks, so the tasks that have not begun must end at once
                 self.stopped.set()
                 raise
 
@@ -284,6 +291,7 @@ class _Writing:
             return self.read
         condition = refused_condition(failed, self.attempt.sink.kind, self.attempt.known)
         waiting_rows = self.result.rows_out(self.left_out).where(condition)
+        # coarse fills the gaps between ranges, and a gap may contain offsets that this run has not read
         return ranges_of_records(waiting_rows).coarse(MOST_FAILED) & self.read
 
     def state(
@@ -297,6 +305,7 @@ class _Writing:
     ) -> TableState:
         """Returns the new state of the progress table, after the tables in ``outcomes`` have been written."""
         draft, spec = self.draft, self.attempt.spec
+        # the progress table has no rows of records, so there are no offsets or topics to replace in it
         everything = Replaced(everything=draft.replaced.everything)
         plain = replace(spec, settle=False, asked=spec.request)  # changes of other writers are settled for each table
         draft = replace(draft, spec=plain, replaced=everything)
@@ -502,6 +511,7 @@ class OneTable:
         # a mask that touches no record of this table may touch records of other tables
         report.warnings = attempt.run_.warnings
         if attempt.keyed is None:
+            # dead letters and failed offsets are stored once for all tables, in the state of the progress table
             written, state = attempt.write_rows(result, attempt.draft, report, {}, OffsetSet(), partly=False)
         else:
             _check_keys(result, attempt.keyed, sink)

@@ -63,6 +63,7 @@ def run_batches(
         for batch_report in reports:
             marks.extend(touched_in(spec, batch_report))
         touched = frozenset(marks)
+        # a mask that has touched records of an earlier batch is not reported as without effect in this batch
         batch = replace(spec, window=window, key=key, touched=touched)
         if number:  # later batches continue from the first one
             batch = replace(batch, rebuild=False, settle=False)

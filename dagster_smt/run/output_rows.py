@@ -25,6 +25,7 @@ def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
         return rows
     out = evaluated.schema["__out"].dataType
     assert isinstance(out, StructType)
+    # Spark and the table formats do not distinguish column names by case
     names = set(map(caseless, coordinates.names))
     clashes = []
     for name in out.names:

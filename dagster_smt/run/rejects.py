@@ -29,6 +29,7 @@ def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> Data
 
     If a record has several rows, the result describes the first failed row.
     """
+    # the names of Connect's enum Stage: TRANSFORMATION, KEY_CONVERTER, VALUE_CONVERTER
     stages = dict.fromkeys(range(len(chain.stages)), "TRANSFORMATION")
     classes = {}
     for number, stage in enumerate(chain.stages):
@@ -81,7 +82,7 @@ def last_stage(chain: Chain) -> int:
     """
     if chain.stages:
         return len(chain.stages) - 1
-    return min(CONVERTERS)
+    return min(CONVERTERS)  # -3, the value converter
 
 
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:

@@ -38,6 +38,7 @@ def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | 
     if state is None:
         if not fresh and table.schema() is not None and table.holds_rows():
             raise TableError(unknown_rows(spec.sink.place))
+    # a rebuild that names each topic with rows replaces all rows, so it may also change their kind
     elif state.kind != spec.sink.holds and not fresh and not (spec.rebuild and not others(state, spec.window.topics)):
         statement = f"the table holds {state.kind}, the run would write {spec.sink.holds}"
         hint = "use another place, or launch with window.rebuild: true"
@@ -109,6 +110,7 @@ def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
         return
     accepted = state.accept(run_of(spec), reason)
     if isinstance(spec.sink, TableSink):
+        # a table has its state only in commits, so the acceptance needs a commit without rows
         number = table.next_number(state)
         committed = CommittedRun(spec.key, spec.request, number, state.window.id)
         accepted = replace(accepted, number=number, attempt=secrets.token_hex(8)).with_run(committed)

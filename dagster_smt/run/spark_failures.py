@@ -17,6 +17,7 @@ from dagster_smt.spark.versions import condition_of
 from dagster_smt.spark.workers import problems_of_worker
 from dagster_smt.visible import without_partitions
 
+# the class of a Java exception, where a stack trace begins or names a cause; the message after it is left out
 _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))", re.MULTILINE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE)
 _DENIED = re.compile(r"Permission denied|AccessControlException|AccessDenied|Read-only file system", re.IGNORECASE)
@@ -96,6 +97,7 @@ def coded_failures(place: str) -> Iterator[None]:
         raise
     except Exception as error:  # noqa: BLE001 - its message may quote a value, so none may pass
         coded = EngineError(_problem(error, place)).with_traceback(error.__traceback__)
+        # Python sets the context only in the raise statement below, and log_causes needs it before
         coded.__context__ = error
         log_causes(coded)
         raise coded from None
@@ -104,6 +106,7 @@ def coded_failures(place: str) -> Iterator[None]:
 def _problem(error: Exception, place: str) -> Problem:
     module = type(error).__module__
     if isinstance(error, OSError):
+        # py4j talks to the JVM over a socket
         if module.startswith("py4j") or isinstance(error, ConnectionError):
             return _gone(place)
         return _file_system(error, place)
@@ -133,6 +136,7 @@ def _of_spark(error: Exception, place: str) -> Problem:
     if match := _MODULE.search(text):
         statement = f"the executors have no Python module '{match[1]}'"
         return Problem("SMT624", place, statement, SHIPPING)
+    # an error of this package in a Python worker arrives as a text inside Spark's exception
     if problems := problems_of_worker(text):
         return problems[0]
     for pattern, (code, statement, hint) in _KNOWN.items():

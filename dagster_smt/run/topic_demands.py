@@ -137,6 +137,7 @@ def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) ->
         size = F.expr(table.sizes("__out.").text)
         limit = lookup(unmet.limits, F.col("__out.topic"))
         sizes = F.concat(F.lit(f"{_TOO_LARGE.statement}: "), size, F.lit(" bytes, it takes "), limit)
+        # the limit is null for all topics that have none
         frame = with_failed(frame, F.coalesce(size > limit, F.lit(False)), stage, _TOO_LARGE, sizes)
     if unmet.with_keys:
         keyless = F.col("__out.topic").isin(*unmet.with_keys) & F.col("__out.key").isNull()

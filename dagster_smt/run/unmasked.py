@@ -42,6 +42,7 @@ def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
     """
     marks = fingerprints(spec.chain)
     results = set()
+    # the ledger may have more lines than marks: the lines of foreign stages come last, and are not in the plan
     for mark, line in zip(marks, report.ledger, strict=False):
         if line.records:
             results.add(mark)

@@ -88,6 +88,7 @@ def with_erased(
     """
     counts_by_topic = dict(topics)
     for topic, records in erased.items():
+        # if all records of a topic were left out, the topic has no counts yet
         none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)
         counts = counts_by_topic.get(topic, none)
         counts_by_topic[topic] = replace(counts, records=counts.records + records, erased=records)

@@ -109,6 +109,7 @@ def _steps(text: str) -> list[str]:
             end = len(text) if end < 0 else end
             step, at = text[at:end], end + 1
         steps.append(step)
+    # as in Kafka's SingleFieldPath, a path that ends with a dot has an empty last name: "foo." is ("foo", "")
     if text.endswith(".") and at <= len(text):
         steps.append("")
     return steps
@@ -140,10 +141,12 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
         skip = _SKIPS.get(char) if version == EXTENDED or char == "`" else None
         if skip is not None and (opens or char == "["):
             end = skip(text, at, mark + inner)
+            # the backslash only prevents the backtick from closing the name at the mark, so it goes after the split
             piece += text[at:end].replace(f"\\`{mark}", f"`{mark}") if char == "`" else text[at:end]
             at, opens = end, False
             continue
         piece, at = piece + char, at + 1
+        # a quoted name begins only at the start of a step: the backtick in "a`b" belongs to the name
         opens = char in f".{inner}" or (opens and char in BLANKS)
     return [*parts, trim(piece)]
 
@@ -151,6 +154,7 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
 def _after_backticks(text: str, start: int, marks: str) -> int:
     for at in range(start + 1, len(text)):
         if text[at] == "`" and not (text[at - 1] == "\\" and at - 1 > start):
+            # spaces before the mark are allowed, because each part is trimmed: "`a` , `b`"
             follows = text[at + 1 :].lstrip(BLANKS)[:1]
             if not follows or follows in marks or text[at + 1] in ".[":
                 return at + 1
@@ -171,6 +175,7 @@ def _after_bracket(text: str, start: int, marks: str) -> int:
         if end < 0:
             return len(text)
         return end + 1
+    # the position after the bracket and the quote; at the end, the closing quote and the closing bracket are skipped
     at = start + 2
     while at < len(text) and text[at] != quote:
         at += 2 if text[at] == "\\" else 1

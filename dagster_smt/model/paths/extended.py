@@ -19,14 +19,19 @@ from dagster_smt.model.paths.steps import Deep, Every, Index, Match, OfLogical, 
 from dagster_smt.model.schema import Type
 
 _TYPES = tuple(t.name.lower() for t in Type)
+# the lookahead requires that the step ends here: type(a)x is a plain name
 _CALL = re.compile(r"(type|logical)\(([^()]*)\)(?=[.\[]|$)")
+# the groups: a star, a number, a name in single quotes, a name in double quotes
 _BRACKET = re.compile(r"\[(?:(\*)|(-?\d+)|'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\]", re.DOTALL)
 _REGEX = re.compile(r"/((?:[^/\\]|\\.)+)/([a-zA-Z]*)(?=[.\[]|$)", re.DOTALL)
 _WORD = re.compile(r"[^.\[]*")
 _QUOTE = "put the name into backticks if this belongs to it"
+# what a path or a list of paths would not read as a part of a name
 _SIGN = re.compile(r"^[`/]|[.*\[,]")
 WHOLE = "(whole)"
 """The path of a key or value that is not a struct. If the key or value is a struct, its fields have paths instead."""
+# a name in backticks: an escaped backtick, or any character that is not a closing backtick. A backtick closes only
+# before a dot, a bracket or the end, as in steps.quoted
 _QUOTED = r"`(?:\\`(?=[.\[])|(?!`(?:[.\[]|\Z)|\\`[.\[])(?s:.))*`(?=[.\[]|\Z)"
 STEP = rf"(?:\.(?:{_QUOTED}|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
 """A regular expression for a name after the first step of a path, such as ``.city``, ``` .`a.b` ``` or ``['a.b']``."""
@@ -118,6 +123,7 @@ def step_text(step: Step, first: bool = False) -> str:
     """
     dot = "" if first else "."
     if isinstance(step, str):
+        # a name with spaces at its ends would lose them in a list of paths, and (whole) means the whole value
         if step == trim(step) not in ("", WHOLE) and not _SIGN.search(step) and not _CALL.match(step):
             return dot + step
         if step.endswith("\\"):  # the backslash would escape the closing backtick
@@ -128,6 +134,7 @@ def step_text(step: Step, first: bool = False) -> str:
     if isinstance(step, Every):
         return "[*]"
     if isinstance(step, Match):
+        # chr(92) is a backslash, which an f-string cannot contain before Python 3.12
         return f"{dot}/{step.pattern.replace('/', chr(92) + '/')}/{'i' if step.any_case else ''}"
     if isinstance(step, OfType | OfLogical):
         return f"{dot}{f'type({step.type})' if isinstance(step, OfType) else f'logical({step.name})'}"

@@ -24,8 +24,10 @@ from typing import NoReturn
 
 Literal = str | Decimal | bool | None
 Names = tuple[str, ...]
+# json-path also reads names such as $oid and a:b without quotes
 _NAME = re.compile(r"[\w$@#:-]+")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+# the lookaheads exclude what only begins like a number or a word: 1. and nullable
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE]-?[0-9]+)?(?![\w.])")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?![\w.])")
 _REGEX = re.compile(r"/((?:[^/\\]|\\.)*)/(\w*)", re.DOTALL)
@@ -188,6 +190,7 @@ class _JsonPathReader:
             self.at += 1
 
     def path(self) -> tuple[str | FilterStep, ...]:
+        # $ is the root only before a dot, a bracket or the end: $oid is the field of this name
         rooted = self.rest[:1] == "$" and self.text[self.at + 1 : self.at + 2] in ("", ".", "[")
         steps: list[str | FilterStep] = []
         if rooted:
@@ -225,6 +228,7 @@ class _JsonPathReader:
     def quoted_name(self) -> str:
         if self.rest[:1] == "*":
             self.refuse("a wildcard ([*]) is not supported")
+        # the end of the path is excluded separately, because every string contains the empty string
         if self.rest[:1] in "-:0123456789" and self.rest:
             self.refuse("an index or a slice of an array is not supported")
         name = self.quoted()
@@ -267,6 +271,7 @@ class _JsonPathReader:
 
     def operand(self) -> Test:
         self.depth += 1
+        # each parenthesis is a level of Python's recursion, which has a limit
         if self.depth > _MAX_DEPTH:
             self.refuse("its tests are nested too deeply")
         self.blanks()
@@ -288,6 +293,8 @@ class _JsonPathReader:
     def negated(self) -> Test:
         self.blanks()
         test = self.operand()
+        # !@.a == 1 is refused, and !(@.a == 1) is not: the last character shows whether parentheses enclose the
+        # comparison
         if isinstance(test, Comparison | RegexMatch) and self.text[: self.at].rstrip()[-1] != ")":
             self.refuse("'!' before a comparison: put the comparison into parentheses")
         return NotTest(test)
@@ -300,6 +307,7 @@ class _JsonPathReader:
             self.refuse("a blank must be between a name and && or ||")
         if self.rest[:1] in (")", "&", "|"):
             return Exists(names)
+        # the whole run of signs or letters is read, so that the error can name an operator such as "=" or "contains"
         sign = self.match(_SIGN) or self.match(_LETTERS)
         operator = sign[0].lower() if sign else ""
         self.blanks()

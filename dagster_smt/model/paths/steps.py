@@ -81,6 +81,7 @@ def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
         escaped = text[at - 1] == "\\" and at - 1 > start
         if not escaped:
             return step, at + 1
+        # as in Kafka's SingleFieldPath, an escaped backtick at the end closes nothing: "`a\`" is an incomplete pair
         if last:
             break
         step, at = step[:-1] + "`", at + 1  # a backslash that escapes a backtick is not part of the name

@@ -25,11 +25,13 @@ def log_causes(error: BaseException) -> None:
     if not _logger.handlers:
         _logger.addHandler(logging.StreamHandler())
     for cause in _causes(error):
+        # chain=False, because each cause has an entry of its own in the log
         text = "".join(traceback.format_exception(type(cause), cause, cause.__traceback__, chain=False))
         _logger.error("behind %s:\n%s", type(error).__name__, text)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
+    # a chain of contexts can be a circle, in which a loop would never end
     seen = {id(error)}
     cause = error.__cause__ or error.__context__
     while cause is not None and id(cause) not in seen:

@@ -15,7 +15,9 @@ def code(text: str) -> str:
     """Returns ``text`` as inline code, even if it contains backticks."""
     shown = visible(text)
     runs = _runs(shown)
+    # inline code may contain every run of backticks that is longer or shorter than its own delimiters
     ticks = "`" * next(n for n in range(1, len(shown) + 2) if n not in runs)
+    # Markdown removes one space at each end; without it, a backtick at the end would join the delimiter
     pad = " " if runs or not shown.strip() else ""
     return f"{ticks}{pad}{shown}{pad}{ticks}"
 
@@ -59,6 +61,7 @@ def cell(markdown: str) -> str:
     """Returns ``markdown`` with escaped vertical bars, for a table cell. An unescaped bar would end the cell, even
     inside code.
     """
+    # a bar is unescaped if the number of backslashes before it is even
     return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", markdown).replace("\n", " ")
 
 

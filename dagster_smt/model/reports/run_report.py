@@ -304,6 +304,7 @@ class TopicCounts:
 
     @property
     def failed_records(self) -> int:
+        # refused is only counted if a record may have several rows; otherwise each failed row is a failed record
         return self.refused or self.all_failed
 
     @property
@@ -435,6 +436,7 @@ class RunReport:
     @property
     def failed_records(self) -> int:
         """The number of records with a failed row. Each of these records becomes one dead letter."""
+        # failed counts rows: if three elements of one array fail, these are three failed rows of one failed record
         return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
 
     def of_topic(self, topic: str) -> "RunReport":
@@ -464,12 +466,14 @@ class RunReport:
             dropped=counts.all_dropped,
             failed=counts.all_failed,
             stages=stage_counts([(s.alias, s.transform) for s in self.stages], counts),
+            # the lines of foreign stages are not split, but computed again from the changes of each topic
             ledger=ledger_lines(_planned_entries(self.ledger), counts),
             rejects=[r for r in self.rejects if _lies_in(r, read)],
             topics=dict(part.topics),
             failures={},
             unread=part.unread,
             unwritten=tuple((offsets_of(self.unwritten) & read).ranges()),
+            # the table format counts only the rows of the whole commit
             rows_written=None,
             parts=(),
             keyed={},
@@ -501,8 +505,10 @@ def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list
         stages: Pairs of alias and transform, one for each stage.
         counts: The counts of one topic, or the sums of several topics.
     """
+    # no stage sees these records: a converter rejected them, they have no row, or the run left them out
     reached, results = counts.rows - counts.converters - counts.empty - counts.erased, []
     for index, (alias, transform) in enumerate(stages):
+        # a topic without records has no counts for single stages
         dropped = counts.dropped[index] if counts.dropped else 0
         failed = counts.failed[index] if counts.failed else 0
         results.append(StageCounts(alias, transform, reached, dropped, failed))
@@ -532,6 +538,7 @@ def _sum_of_changes(topics: Iterable[TopicCounts]) -> tuple[FieldChanges, ...]:
     records: dict[FieldChanges, int] = {}
     for counts in topics:
         for one in counts.changes:
+            # without its number, a change can be compared with the same change in another topic
             field_changed = replace(one, records=0)
             records[field_changed] = records.get(field_changed, 0) + one.records
     changes = []
@@ -589,6 +596,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
     for report in reports:
         for r in report.window.ranges:
             start, end = spans.get((r.topic, r.partition), (r.start, r.end))
+            # the windows are consecutive, so one range for each partition describes all of them
             spans[r.topic, r.partition] = min(start, r.start), max(end, r.end)
         for phase, spent in report.seconds.items():
             seconds[phase] = round(seconds.get(phase, 0.0) + spent, 3)
@@ -606,6 +614,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
             problems_by_topic[t] = problems
     return replace(
         last,
+        # the schema before the first window, so that the report shows what the whole run has changed
         previous=reports[0].previous,
         window=Window(tuple(sorted(ranges))),
         records_in=counts.records,

@@ -110,6 +110,8 @@ def remembered(
     """
     left = []
     for u in before:
+        # an entry with left_out stays: a later run with the complete chain shows nothing about the rows of the run
+        # without the mask
         if u.left_out or u.entry not in touched:
             left.append(replace(u, offsets=u.offsets - read))
     merged: dict[tuple[Any, ...], Unmasked] = {}

@@ -75,4 +75,5 @@ def type_label(schema: Schema) -> str:
     """
     if schema.type is Type.STRUCT:
         return "struct"
+    # inner types are optional, too: the label of a map is map<string,string?>
     return (schema.logical or schema.label).replace("?", "")

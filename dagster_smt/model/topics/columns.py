@@ -263,6 +263,7 @@ class Row:
         """
         if self.key_column != column:
             return False
+        # with the key {"id": 1}, the column "id STRUCT<id INT> KEY" is the whole key, although the key has a field id
         return inside is None or (column.schema.type is Type.STRUCT and inside.type is not Type.STRUCT)
 
     def key_schema(self) -> Schema | None:
@@ -371,6 +372,7 @@ def _decoder_problems(place: str, source: HeaderValue, schema: Schema) -> Iterat
 def _metadata_problems(place: str, source: Metadata, schema: Schema) -> Iterator[Problem]:
     known = RECORD_METADATA.get(source.key)
     if known is None:
+        # keys of a format, such as value.op, contain a dot, and are checked where the format is known
         if "." not in source.key:
             hint = f"keys are: {', '.join(RECORD_METADATA)}; keys of a format begin with value."
             hint = _SAID_OTHERWISE.get(source.key, hint)

@@ -19,6 +19,7 @@ CSV_OPTIONS = (
 """The names of the options of Flink's ``csv`` that this package supports."""
 _CHARACTERS = CSV_OPTIONS[0], CSV_OPTIONS[1], CSV_OPTIONS[3]
 _ESCAPES = {"\\t": "\t", "\\b": "\b", "\\f": "\f", "\\\\": "\\", '\\"': '"', "\\'": "'"}
+# Java permits several u in one escape
 _UNICODE = re.compile(r"\\u+([0-9a-fA-F]{4})")
 
 
@@ -62,6 +63,7 @@ def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
     """
     for name in _CHARACTERS:
         char = character(settings.get(name, "-"))
+        # half a surrogate pair cannot be written as UTF-8
         if len(char) != 1 or char in "\r\n\0" or "\ud800" <= char <= "\udfff":
             hint = "use one character other than a line end; write a tab as \\t, and any character as \\u0001"
             yield Problem("SMT272", f"csv.{name}", "must be one character between or around cells", hint)
@@ -87,7 +89,7 @@ def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def csv_misfits(schema: Schema) -> list[str]:
-    """Returns the names of those fields of the struct ``schema`` that CSV cannot express."""
+    """Returns the names of the fields of the struct ``schema`` that CSV cannot express."""
     misfits = []
     for name, child in schema.fields:
         inner = child.values if child.type is Type.ARRAY else child

@@ -146,6 +146,8 @@ class Format:
 
     def __post_init__(self) -> None:
         pairs = ((key, as_reference(value)) for key, value in self.settings.items())
+        # a frozen dataclass must be hashable, and formats with equal options must be equal in whatever order they are
+        # written. EnvVar must be converted here, because as a string it is empty.
         object.__setattr__(self, "options", tuple(sorted(pairs)))
         known = _KNOWN.get(self.kind, ())
         hint = f"options are: {', '.join(known)}" if known else "remove it"

@@ -13,6 +13,7 @@ TIMES = ("year", "month", "day", "hour")
 NUMBERED = ("bucket", "truncate")
 OWN_PREFIX = "dagster_smt."
 """The prefix of the table properties that belong to this package."""
+# a name in backticks, in which two backticks mean one, or a name without special characters
 _PART = r"`(?:[^`]|``)+`|[^\s`.,()]+"
 _PATH = re.compile(rf"\s*((?:{_PART})(?:\.(?:{_PART}))*)\s*")
 _CALL = re.compile(r"\s*([A-Za-z]+)\s*\((.*)\)\s*", re.DOTALL)
@@ -108,6 +109,7 @@ def partition_field(text: str) -> PartitionField:
     if transform in TIMES:
         return PartitionField(column_path(call[2]), transform)
     number, comma, column = call[2].partition(",")
+    # a positive number with at most nine digits, which fits into 32 bits
     if transform not in NUMBERED or not comma or not re.fullmatch(r"\s*0*[1-9]\d{0,8}\s*", number, re.ASCII):
         raise ValueError(text)
     return PartitionField(column_path(column), transform, int(number))
@@ -181,6 +183,7 @@ def _entries(
     """Parses each of ``texts``, the items of the option ``option``, with the function ``read``. Adds a problem for each
     invalid or repeated item. The problem of an invalid item contains ``hint``.
     """
+    # a string is a sequence of strings, too: without this check, "day" would be the columns d, a and y
     if isinstance(texts, str):
         problems.append(_wrong(option, "is a text, not a list", f"write {option}=['{texts}']"))
         return ()

@@ -234,19 +234,20 @@ class TableState:
         return self.held | self.gaps
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """Returns the end of the table's progress for each topic and partition. All offsets before this end have been
-        read or skipped. A table that has read 0 to 99 and 200 to 299 returns ``{"orders": {"0": 100}}``.
+        """Returns the end of the table's progress for each topic and partition: the end of its first range of offsets
+        that have been read or skipped. A table that has read 0 to 99 and 200 to 299 returns ``{"orders": {"0": 100}}``.
         """
         passed = (self.covered | self.absent).parts
         ends_of_passed = {}
         for place, intervals in passed.items():
             ends_of_passed[place] = intervals[0][1]
+        # a partition of which nothing has been read has the end at its beginning
         ends = {**self.begins, **ends_of_passed}
         return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
-        """Returns the end of the table's progress for each topic-partition, such as ``{("orders", 0): 100}``. All
-        offsets before this end have been read or skipped. ``ends`` returns the same numbers as nested dicts.
+        """Returns the end of the table's progress for each topic-partition, such as ``{("orders", 0): 100}``. ``ends``
+        returns the same numbers as nested dicts.
         """
         results = {}
         for topic, parts in self.ends().items():
@@ -296,7 +297,10 @@ class TableState:
         entries of ``notes`` to the state.
         """
         read = offsets_of(window)
+        # a source table may have lost rows that an earlier run has read: these offsets are no longer held, and are read
+        # if the rows come back
         held = (self.held - notes.absent) | read
+        # a run of a fixed window may read offsets that the table would skip permanently
         gaps = (self.gaps | notes.gaps) - read
         spans = {}
         for place, span in notes.spans.items():
@@ -314,10 +318,11 @@ class TableState:
         )
 
     def committed(self, key: str, request: str) -> CommittedRun | None:
-        """Returns the entry of the committed run with the given ``key`` and ``request``; None if the state remembers no
+        """Returns the entry of the committed run with this ``key`` and ``request``; None if the state remembers no
         such run.
         """
         for r in reversed(self.runs):
+            # runs outside of the orchestrator have no key, so they never recognize an earlier run
             if key and (r.key, r.request) == (key, request):
                 return r
         return None
@@ -392,10 +397,13 @@ class TableState:
         Raises:
             ValueError: The string is a state, but of a newer format, or damaged.
         """
+        # other writers store arbitrary texts in this place, so nothing else is parsed as JSON
         if not text or not text.startswith('{"' + KEY + '":'):
             return None
         try:
             data = dict(json.loads(text)[KEY])
+            # before everything else: a newer state may lack required keys or use other forms for them, and would look
+            # damaged
             if data["format"] > FORMAT:
                 raise NewerState
             if missing := _REQUIRED - data.keys():
@@ -405,6 +413,7 @@ class TableState:
                 if name in data:
                     parts[name] = read(data[name])
             return cls(**parts)
+        # NewerState is a ValueError, and must not be reported as damaged
         except NewerState:
             raise
         except (KeyError, TypeError, AttributeError, ValueError):
@@ -417,6 +426,7 @@ def _as_it_is(value: Any) -> Any:
 
 def _runs(data: list[Any]) -> tuple[CommittedRun, ...]:
     runs = []
+    # older versions stored five items, without the hash of the chain
     for key, request, number, window, left, *chain in data:
         runs.append(CommittedRun(key, request, number, window, tuple(left), *chain))
     return tuple(runs)

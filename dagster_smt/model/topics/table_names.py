@@ -24,6 +24,7 @@ MOST_CHARACTERS = 200
 """The largest length of a table name. File names have at most 255 bytes, and the names of some further tables consist
 of a table name and a suffix.
 """
+# bytes, because a character beyond ASCII becomes an escape for each of its bytes in UTF-8
 _ESCAPE = re.compile(rb"_([0-9a-f]{2})")
 _IN_CATALOG = re.compile(rb"[A-Za-z0-9_]")
 _IN_PATH = re.compile(rb"[A-Za-z0-9_.-]")
@@ -52,6 +53,7 @@ def name_in_path(topic: str) -> str:
         '_2e._2fshop.orders'
     """
     name = _escaped(topic, _IN_PATH)
+    # a chain may choose the topics "." and "..", which must not become paths to other folders
     if name.startswith("."):
         return f"_2e{name[1:]}"
     return name
@@ -107,6 +109,7 @@ def unfit_topics(topics: Iterable[str], known: Collection[str], *, keeps_deletio
     for topic in topics:
         others = names[caseless(topic)] - {topic}
         problem = _unfit(topic, keeps_deletions=keeps_deletions)
+        # a topic that already has a table keeps it: only the new topic is refused
         if problem is None and others and (topic not in known or PROGRESS in others):
             problem = _clash(topic, min(others))
         if problem is not None:
@@ -134,10 +137,12 @@ def _clash(topic: str, other: str) -> Problem:
 
 
 def _escaped(topic: str, plain: re.Pattern[bytes]) -> str:
+    # a topic that comes from JSON may contain half a surrogate pair, which UTF-8 cannot encode
     text = topic.encode(errors="surrogatepass")
     parts = []
     for position in range(len(text)):
         byte = text[position : position + 1]
+        # an underscore before two hex digits is escaped, too: otherwise "a_2e" would be converted back into "a."
         if plain.fullmatch(byte) and not (byte == b"_" and _ESCAPE.match(text, position)):
             parts.append(byte.decode())
         else:

@@ -2,6 +2,7 @@
 
 import re
 
+# the rules of org.apache.kafka.common.internals.Topic: at most 249 characters, and neither "." nor ".."
 _TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 _FILE_TOPIC = re.compile(r"(?!\.)" + _TOPIC.pattern)
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})

@@ -36,6 +36,7 @@ class Division:
         """Returns all offsets of the part with the number ``part``, for every topic-partition in ``begins``."""
         ranges = []
         for place, begins in self.begins.items():
+            # the offsets before the first border belong to part 0
             starts = [(0, 0), *begins]
             ends = [start for start, _ in begins] + [_END]
             for (start, own), end in zip(starts, ends, strict=True):

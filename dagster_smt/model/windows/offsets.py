@@ -37,6 +37,7 @@ def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
     """Returns the offsets of the first list of intervals that are not in the second: ``[(0, 9)]`` and ``[(5, 7)]`` give
     ``((0, 5), (7, 9))``.
     """
+    # the union with nothing sorts and joins the intervals
     left = list(union(one, ()))
     for start, end in union(other, ()):
         left = [part for a, b in left for part in ((a, min(b, start)), (max(a, end), b)) if part[0] < part[1]]
@@ -97,6 +98,7 @@ class OffsetSet:
         for place, intervals in self.parts.items():
             for left, right in pairwise(intervals):
                 holes.append(Range(*place, left[1], right[0]))
+        # holes of equal size are ordered by their place, so that the result does not depend on the order of ``parts``
         holes.sort(key=lambda hole: (hole.records, hole))
         excess = sum(map(len, self.parts.values())) - most
         return self | offsets_of(holes[: max(0, excess)])

@@ -68,7 +68,7 @@ class Window:
     """The ranges of offsets that a run reads, such as ``orders-0 [10, 20)``. A topic-partition may have one or several
     ranges.
 
-    Two windows with the same offsets have the same id, even if their runs use different chains.
+    Two windows with the same ranges have the same id, even if their runs use different chains.
     """
 
     ranges: tuple[Range, ...] = ()
