@@ -134,3 +134,13 @@ def test_every_code_that_a_page_names_is_one():
         known |= set(re.findall(r"SMT\d{3}", file.read_text(encoding="utf-8")))
     for page in ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").glob("*.md"))]:
         assert set(re.findall(r"SMT\d{3}", (ROOT / page).read_text(encoding="utf-8"))) <= known, page
+
+
+def test_the_index_lists_every_decision_by_its_title():
+    folder = ROOT / "docs" / "decisions"
+    listed = dict(re.findall(r"^- \[(.+)\]\((.+)\)$", (folder / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+    titles = {}
+    for page in folder.glob("0*.md"):
+        first, *_ = page.read_text(encoding="utf-8").splitlines()
+        titles[first.removeprefix("# ")] = page.name
+    assert listed == titles
