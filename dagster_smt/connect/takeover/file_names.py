@@ -118,6 +118,7 @@ def _by_template(connector: Connector, template: str) -> FileNaming:
     pattern, at, seen = "(?:^|/)", 0, set[str]()
     for match in _PLACE.finditer(template):
         pattern += re.escape(template[at : match.start()])
+        # a template may contain {{topic}} twice, but a regular expression may define a group only once
         pattern += "[^/]+?" if match[1] in seen else _PARTS.get(match[1], "[^/]+?")
         seen.add(match[1])
         at = match.end()
