@@ -61,6 +61,7 @@ def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
     """
     chain = connector.chain
     verdicts = []
+    # each stage alone: a chain with one wrong stage is not parsed at all, and no other stage would get a verdict
     for alias in dict.fromkeys(filter(None, split_list(chain["transforms"]))):
         alone = _alone(chain, alias)
         verdicts.append(_verdict(alias, alone, smt_jars))

@@ -60,6 +60,7 @@ def table_settings(connector: Connector, goal: Goal) -> TableSettings:
     if "mode" in settings.sink and len(connector.topics) != 1 and not settings.many_tables:
         for option in ("topics", "topics.regex"):
             settings.say(option, "not done", f"{ONE_TABLE}; in one table, rows of different topics may have one key")
+    # the settings also have verdicts on options that this connector does not set
     settings.options = [verdict for verdict in settings.options if verdict.option in connector.config]
     return settings
 
@@ -80,6 +81,7 @@ def _for_each_topic(connector: Connector, settings: TableSettings) -> None:
             option = name
             break
     before, _, after = connector.config.get(option, "${topic}").strip().partition("${topic}")
+    # any other placeholder, such as ${value}, may have a different value for each record
     if "${" in before + after:
         return
     settings.table = f"{safe_part(before)}{{topic}}{safe_part(after)}"

@@ -82,5 +82,6 @@ def _topics(connector: Connector, suffix: str, routes: bool) -> tuple[dict[str, 
             return {"topics": ",".join(f"{topic}.{suffix}" for topic in connector.topics)}, options
     else:
         options = [OptionVerdict("topics.regex", "used", text.replace("topics;", "pattern;"))]
+    # after a router, only the suffix of the topics is known here
     pattern = ".*" if routes else f"({connector.config.get('topics.regex', '.*').strip()})"
     return {"topics.regex": f"{pattern}{re.escape(f'.{suffix}')}"}, options
