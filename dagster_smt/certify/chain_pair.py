@@ -157,6 +157,7 @@ def properties_of(chain: Chain, stages: int) -> dict[str, str]:
 
     The stages get new aliases: ``s1``, ``s2`` and so on.
     """
+    # an alias of the chain may contain a dot, as in transforms.a.b.type
     aliases = []
     for number in range(1, stages + 1):
         aliases.append(f"s{number}")
