@@ -156,6 +156,7 @@ def lines_of(sample: Sample, steps: list[StageResult]) -> Iterator[Text]:
         if step.record is None:
             note = step.note if step.failed else f"({step.note})"
             yield _line(head).append_text(_line(note, style="red" if step.failed else "dim"))
+            # a skipped stage leaves the record as it was; after a drop or a failure, there is no record
             before = before if step.is_skip else None
             continue
         body = list(_whole(step.record) if before is None else _changes(before, step.record))

@@ -38,6 +38,7 @@ def goal_of(connector: Connector, into: str = "") -> Goal:
             sinks into lakes and databases. Sinks into all other stores stay in use, and read a topic.
     """
     family = family_of(connector)
+    # a file with a chain only, without connector.class, has no connector that could read a topic
     goal: Goal = catalog().goals.get(family, "topic" if connector.class_name else "table")
     if goal == "topics" or not connector.is_sink:
         return "topics"

@@ -96,8 +96,10 @@ def compared_rows(
     # one of the connector's leave 1. Unlike a join, groupBy treats nulls and NaNs as equal.
     left = ours.select(*cells, F.lit(1).alias(_NUMBER), F.struct(*coordinates).alias(_PLACE))
     place_type = left.schema[_PLACE].dataType
+    # the connector's rows have no coordinates, and min ignores their nulls
     right = of_connector.select(*cells, F.lit(-1).alias(_NUMBER), F.lit(None).cast(place_type).alias(_PLACE))
     both = left.unionByName(right).groupBy(*map(quoted, names))
+    # three queries below use the totals, and each would read both tables again
     totals = both.agg(F.sum(_NUMBER).alias(_NUMBER), F.min(_PLACE).alias(_PLACE)).where(F.col(_NUMBER) != 0).persist()
     try:
         more, fewer = F.col(_NUMBER) > 0, F.col(_NUMBER) < 0

@@ -230,10 +230,14 @@ class TakeOverTable:
         """
         before = self.state()
         first = before or TableState(0, "", self.sink.holds)
+        # Rows of runs after an earlier takeover have a topic and are counted under it. All other rows are the
+        # connector's.
         own = 0
         for topic, count in first.rows.items():
             if topic:
                 own += count
+        # If a table was taken over, given back and taken over again, the connector has written two ranges, such as 0 to
+        # 4 and 6 to 7.
         of_connector = covered - first.held
         if first.taken_over is not None:
             of_connector |= first.taken_over.offsets

@@ -54,6 +54,7 @@ class DataFile:
         for part in self.path.split("/")[:-1]:
             name, equals, value = part.partition("=")
             if equals:
+                # a folder's name may be escaped: day=a%3Ab contains the value a:b
                 values[unquote(name)] = None if value == _NULL else unquote(value)
         return values
 
@@ -127,6 +128,7 @@ def actions_of(files: Sequence[DataFile], schema: StructType, partition_by: Sequ
     ]
     for file in files:
         add = {
+            # The path is a URI (Delta's protocol): the folder day=a%3Ab is escaped again, to day=a%253Ab.
             "path": quote(file.path, safe=_SAFE),
             "partitionValues": {name: file.values.get(name) for name in partition_by},
             "size": file.size,

@@ -81,7 +81,8 @@ class TakeOver:
         continues a takeover that was killed. Returns an audit record for each table.
 
         Raises:
-            SmtError: Nothing was taken over. The connector is in the same state as before.
+            SmtError: The takeover is not complete. The connector is in the same state as before, unless one of its
+                tables already has the note of the takeover: the connector then stays stopped.
         """
         states = [table.state() for table in self.tables]
         noted = [state for state in states if _is_taken(state)]
@@ -184,7 +185,7 @@ class TakeOver:
             record.head_after = head.to_json()
         for head, before in zip(heads, settled.heads, strict=True):
             # The note is itself a new version of the table, so the versions always differ. The offsets of the control
-            # topic differ only if the connector has committed.
+            # topic differ only if an Iceberg sink has committed; other sinks have none.
             if head.control_offsets != before.control_offsets:
                 return False
         versions = ", ".join(head.snapshot for head in heads)
@@ -224,6 +225,7 @@ class TakeOver:
             if table.files is not None and table.table.schema() is None:
                 paths = table.files.paths()
                 self.say(f"would convert {len(paths)} files with {sum(paths.values())} rows into a Delta table")
+            # a running connector writes its files before it commits their offsets: such files are no error yet
             if table.files is not None and self.rest.state().is_stopped:
                 self.say(table.prove_files(self.settling.offsets(), self._rows_of(table)))
             self.say(f"would note the offsets of {self.plan.group} in {table.sink.place}")
