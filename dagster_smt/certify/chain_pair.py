@@ -66,6 +66,7 @@ def chain_pair(chain: Chain, original: Chain | None = None) -> ChainPair:
     """
     settings = chain.foreign
     ours = chain
+    # with engine: connect, Connect's classes would run on both sides of the comparison
     if settings.engine == "connect":
         ours = _parsed(chain, engine="dagster_smt")
     foreign = _parsed(original or chain, engine="connect", messages=True)

@@ -288,6 +288,7 @@ def _shown(value: Any) -> str:
 
 
 def _unwrapped(value: Any) -> Any:
+    # a value with its type, such as ("int", "7")
     if isinstance(value, tuple) and len(value) == 2:
         return _unwrapped(value[1])
     if isinstance(value, dict):

@@ -40,6 +40,7 @@ def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> lis
     refused = refused_by_connect(pair, samples, key, reader.value.kind)
     findings = _Findings()
     for number, sample in enumerate(samples):
+        # ``samples`` begins with the records that our converters have read
         if number < len(readings.samples):
             if number in refused:
                 findings.add("", DifferencePlace(sample.place, refused[number], "", _REFUSES, _READS))

@@ -92,6 +92,7 @@ def _preview(arguments: argparse.Namespace) -> int:
     chain = replace(chain, dead_paths="warn")  # the command shows dead paths as warnings
     schema = read_schema(arguments.schema)
     path = Path(arguments.records)
+    # host:port, unless a file has this name
     if path.is_dir() or (not path.exists() and ":" in arguments.records):
         args = arguments.records, arguments.command_config, arguments.topic, arguments.limit, arguments.offset
         samples = of_topic(*args)

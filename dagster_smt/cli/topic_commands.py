@@ -99,6 +99,7 @@ def topics_at(
         lines = []
     pairs = []
     for line in lines:
+        # both characters begin a comment in a properties file
         if line.strip() and not line.lstrip().startswith(("#", "!")):
             pairs.append(line.split("=", 1))
     malformed = []

@@ -114,6 +114,7 @@ def names_in(text: str) -> list[str]:
 
 def safe_name(name: str) -> str:
     """Returns ``name`` in a form that is safe as the name of a folder under the lake."""
+    # without the dots at the ends, a table called ../../x stays in the lake
     return _UNSAFE.sub("_", name).strip("._") or "table"
 
 

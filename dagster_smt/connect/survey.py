@@ -95,6 +95,7 @@ def ignored_options(connector: Connector) -> list[str]:
     places = []
     for p in _problems(connector.chain):
         if p.code == STRAY:
+            # the place is transforms.ALIAS or predicates.NAME
             places.append(f"{p.place}.")
     strays = tuple(places)
     if strays:
@@ -104,6 +105,7 @@ def ignored_options(connector: Connector) -> list[str]:
     for alias in filter(None, split_list(connector.chain["transforms"])):
         for problem in _problems(_alone(connector.chain, alias)):
             if problem.code == IGNORED:
+                # the statement is: unknown option 'NAME'
                 name = problem.statement.split("'")[1]
                 for key in _keys(connector.chain, alias):
                     if key.endswith(f".{name}"):
@@ -119,6 +121,7 @@ def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
     own = {"transforms": alias, **options}
     name = own.get(f"transforms.{alias}.predicate")
     if name:
+        # Kafka rejects a predicate that is not listed, so the chain of this stage must not list it either
         own |= {"predicates": name} if name in split_list(chain.get("predicates", "")) else {}
         for k, v in chain.items():
             if k.startswith(f"predicates.{name}."):
@@ -127,6 +130,7 @@ def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
 
 
 def _keys(chain: dict[str, str], alias: str) -> list[str]:
+    # transforms.a.b.type does not belong to the alias a if a.b is an alias, too
     longer = []
     for other in split_list(chain["transforms"]):
         if other.startswith(f"{alias}."):

@@ -60,6 +60,7 @@ def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
         "transforms.topicBefore.regex": f"(.*){end}",
         "transforms.topicBefore.replacement": "$1",
     }
+    # SinkConnectorConfig rejects a connector with both topics and topics.regex
     if "topics" in connector.config and "topics" not in topics:
         patch["topics"] = None
     names = topics.get("topics") or topics["topics.regex"]

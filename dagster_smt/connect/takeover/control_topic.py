@@ -24,6 +24,7 @@ import fastavro
 from dagster_smt.errors import EngineError, Problem
 from dagster_smt.tables.kafka.client import KafkaClient
 
+# MAGIC_BYTES of Iceberg's AvroEncoderUtil, and the id of DATA_WRITTEN in its PayloadType
 _MAGIC = b"\xc2\x01"
 _DATA_WRITTEN = 1
 _SPACE = "dagster_smt"
@@ -183,6 +184,7 @@ def event_of(value: bytes) -> dict[str, Any]:
     """
     if value[:2] != _MAGIC:
         raise ValueError("no event")
+    # DataOutput.writeUTF: the length as two bytes, big-endian, and then the text
     (length,) = struct.unpack(">H", value[2:4])
     schema = _with_space(json.loads(value[4 : 4 + length]))
     event = fastavro.schemaless_reader(io.BytesIO(value[4 + length :]), schema, None)
