@@ -48,7 +48,7 @@ def _is_plain(text: str) -> bool:
         ast.literal_eval(ast.parse(text, mode="eval"))
     except (ValueError, SyntaxError):
         return True
-    # too deep for Python's parser: the rendering itself would fail with a RecursionError
+    # too deep for Python's parser: jinja2.nativetypes does not catch a RecursionError
     except (MemoryError, RecursionError):
         return False
     return False
