@@ -92,8 +92,8 @@ def compared_rows(
     coordinates = []
     for name in source.names:
         coordinates.append(F.col(quoted(name)))
-    # A row counts +1 in our table and -1 in the connector's, so equal rows cancel each other out: two of our rows and one
-    # of the connector's leave 1. Unlike a join on equal columns, groupBy treats nulls as equal.
+    # A row counts +1 in our table and -1 in the connector's, so equal rows cancel each other out: two of our rows and
+    # one of the connector's leave 1. Unlike a join on equal columns, groupBy treats nulls as equal.
     left = ours.select(*cells, F.lit(1).alias(_NUMBER), F.struct(*coordinates).alias(_PLACE))
     place_type = left.schema[_PLACE].dataType
     # the connector's rows have no coordinates, and min ignores their nulls
