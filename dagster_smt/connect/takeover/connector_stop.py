@@ -149,8 +149,7 @@ class Settling:
         connector commits its offsets to a consumer group other than the worker's, also sets the offsets of that group.
         """
         self.rest.set_offsets(offsets)
-        # the worker sets only the offsets of its own group (such as connect-NAME), and a takeover reads those of
-        # plan.group
+        # the worker sets only the offsets of its own group, such as connect-NAME; the next takeover reads plan.group
         if self.plan.group != self.plan.worker_group:
             positions = {}
             for place, offset in offsets.items():
