@@ -77,6 +77,7 @@ def certify(
     ways = [comparison.add(in_python(python))]
     for way in more_ways(comparison) if more_ways is not None else ():
         ways.append(CertifiedWay(way.name, 0, way.why) if isinstance(way, AbsentWay) else comparison.add(way))
+    # unexplained differences come before the intended differences of the same stage
     findings = sorted(comparison.findings, key=lambda finding: (finding.stage, bool(finding.decision)))
     return Certificate(
         name=name,
@@ -97,6 +98,7 @@ def _told_apart(samples: list[Sample]) -> list[Sample]:
     """Returns ``samples`` with coordinates (topic, partition, offset) that identify each record. If two records have
     the same coordinates, all records get new offsets: 0, 1, 2 and so on.
     """
+    # spark_ways identifies the result of a record by its coordinates
     places = {(sample.topic, sample.partition, sample.offset) for sample in samples}
     if len(places) == len(samples):
         return samples

@@ -66,6 +66,7 @@ def chain_pair(chain: Chain, original: Chain | None = None) -> ChainPair:
     """
     settings = chain.foreign
     ours = chain
+    # with engine: connect, Connect's classes would run on both sides of the comparison
     if settings.engine == "connect":
         ours = _parsed(chain, engine="dagster_smt")
     foreign = _parsed(original or chain, engine="connect", messages=True)
@@ -157,6 +158,7 @@ def properties_of(chain: Chain, stages: int) -> dict[str, str]:
 
     The stages get new aliases: ``s1``, ``s2`` and so on.
     """
+    # an alias of the chain may contain a dot, as in transforms.a.b.type
     aliases = []
     for number in range(1, stages + 1):
         aliases.append(f"s{number}")

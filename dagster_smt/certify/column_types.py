@@ -97,6 +97,7 @@ def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | N
     """Returns the type of the rows that the chain produces on Spark, given the schemas ``key`` and ``value``."""
     topics = tuple(topics_of(comparison.readings.samples))
     plan = plan_chain(comparison.pair.ours, key, value, topics=topics, typed=True)
+    # no records: the types of the result follow from the plan alone
     frame = session.createDataFrame([], RECORD_DDL)
     form = Format("string") if key is None else Format("json_schema", key)
     evaluated = evaluate(frame, plan, Formats(form, Format("json_schema", value)), "columns")

@@ -110,6 +110,7 @@ def _outcome(result: Mapping[str, Any]) -> str:
     if "dropped" in result:
         return "a dropped record"
     error = result["error"]
+    # SMT490 is the code of every exception of a class from a jar
     code = f" ({error['code']})" if error.get("code") and error["code"] != "SMT490" else ""
     return f"a failed record: {error['class'] or 'a problem without a class of Connect'}{code} in {error['stage']}"
 
@@ -163,9 +164,11 @@ def _of_schemas(part: str, path: str, want: Any, got: Any) -> Iterator[_Differen
         return
     for name in _SCHEMA_PARTS:
         one, other = want.get(name), got.get(name)
+        # the parameters of a schema are a dict of strings, not a schema
         if isinstance(one, dict) and isinstance(other, dict) and name != "parameters":
             yield from _of_schemas(part, _below(path, f"({name})"), one, other)
         elif one != other:
+            # a default is a value, and a doc is free text: both may contain personal data
             shown = name not in ("default", "doc")
             texts = []
             for value in (one, other):
@@ -285,6 +288,7 @@ def _shown(value: Any) -> str:
 
 
 def _unwrapped(value: Any) -> Any:
+    # a value with its type, such as ("int", "7")
     if isinstance(value, tuple) and len(value) == 2:
         return _unwrapped(value[1])
     if isinstance(value, dict):

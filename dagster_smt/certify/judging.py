@@ -93,6 +93,7 @@ class ChainComparison:
         before: Sequence[str] = [EQUAL] * len(last)
         for stages in range(1, len(self.connect) + 1):
             results, verdicts = way.after(stages), last
+            # the verdicts after the last stage are known already
             if stages < len(self.connect):
                 verdicts = StageJudge(self, stages).verdicts(results)
             fresh = []

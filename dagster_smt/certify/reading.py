@@ -136,6 +136,7 @@ def raw_case(sample: Sample, key: Format, value: Format) -> Case:
     case |= {"timestamp": sample.timestamp, "timestampType": "CreateTime", "kind": "sink"}
     for side, form, data in (("key", key, sample.key), ("value", value, sample.value)):
         kind = "envelope" if form.kind == "envelope" else "schemaless"
+        # the converters have rejected these bytes, so they may not be UTF-8
         case[side] = None if data is None else {kind: data.decode("utf-8", "surrogateescape")}
         if form.kind not in _STORED:
             case[side] = None

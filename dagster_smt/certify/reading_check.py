@@ -16,6 +16,7 @@ from dagster_smt.interpret.preview import Sample
 from dagster_smt.tools.parity.as_kafka import coerced
 
 WAY = "converters"
+# Long.MIN_VALUE, which the host reads as no timestamp (Plain.java)
 _NO_TIME = -(2**63)
 _CREATE_TIME = 1
 _COERCED = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417", "SMT405"}
@@ -39,6 +40,7 @@ def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> lis
     refused = refused_by_connect(pair, samples, key, reader.value.kind)
     findings = _Findings()
     for number, sample in enumerate(samples):
+        # ``samples`` begins with the records that our converters have read
         if number < len(readings.samples):
             if number in refused:
                 findings.add("", DifferencePlace(sample.place, refused[number], "", _REFUSES, _READS))
@@ -93,6 +95,7 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
     Raises:
         EngineError: The Java process with Connect's classes cannot run.
     """
+    # without a stage, the host only reads and writes the records with Connect's converters
     segment = ForeignSegment([], {}, pair.classes, pair.connect.foreign)
     count = len(samples)
     times = []
@@ -103,6 +106,7 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
         value,
         count,
         [sample.topic for sample in samples],
+        # the host reads columns of numbers as little-endian bytes
         struct.pack(f"<{count}i", *(sample.partition for sample in samples)),
         struct.pack(f"<{count}q", *(sample.offset for sample in samples)),
         struct.pack(f"<{count}q", *times),

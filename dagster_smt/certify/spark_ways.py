@@ -73,6 +73,7 @@ def samples_of_frame(frame: DataFrame) -> list[Sample]:
             pairs.append((header["key"], _bytes(header["value"])))
         headers = tuple(pairs)
         samples.append(Sample(row["topic"], row["partition"], row["offset"], millis, key, value, headers))
+    # collect returns the rows of a topic-partition in any order, but a stage may remember earlier records
     return sorted(samples, key=lambda sample: (sample.topic, sample.partition, sample.offset))
 
 
@@ -141,6 +142,7 @@ def _records(session: SparkSession, comparison: ChainComparison) -> ComparedWay 
         return AbsentWay(RECORDS_IN_JVM.name, _NO_LANE)
     ways: list[Way] = []
     try:
+        # builds the frame, whose rows nobody reads: evaluate has chosen the execution path by then
         _evaluated(session, comparison, len(comparison.connect), ways.append)
     except (PlanError, UnsupportedError) as error:
         return AbsentWay(RECORDS_IN_JVM.name, error.problems[0].statement)
@@ -170,6 +172,7 @@ def _evaluated(session: SparkSession, comparison: ChainComparison, stages: int, 
     samples = comparison.readings.samples
     plan = plan_chain(chain, None, None, topics=tuple(topics_of(samples)), typed=False)
     frame = frame_of_arrow(session, _table(samples))
+    # whole=False: Python must not run the records that the lane leaves to it, since they would count for the lane
     return evaluate(frame, plan, Formats(reader.key, reader.value), "records", whole=False, note=note)
 
 
@@ -183,6 +186,7 @@ def _table(samples: Sequence[Sample]) -> pa.Table:
         "topic": [sample.topic for sample in samples],
         "partition": [sample.partition for sample in samples],
         "offset": [sample.offset for sample in samples],
+        # CreateTime
         "timestampType": [0] * len(samples),
         "headers": headers,
     }

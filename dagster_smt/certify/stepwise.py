@@ -35,6 +35,7 @@ def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: C
     Raises:
         EngineError: The Java process that runs the foreign stages cannot run.
     """
+    # join=False: neighbouring foreign stages run one by one, so that there are results after each of them
     interpreter = Interpreter(chain, reader.key, reader.value, classes=classes, join=False)
     records, steps = reader.records(samples), Steps()
 
@@ -57,6 +58,7 @@ def _lost(outcome: Outcome) -> Result:
     if outcome.status == DROPPED_STATUS:
         return {"dropped": True}
     assert outcome.problem is not None
+    # the alias that properties_of gives to the stage
     return failure(outcome.problem, f"s{outcome.stage + 1}")
 
 

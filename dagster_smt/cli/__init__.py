@@ -27,7 +27,9 @@ from dagster_smt.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line ``argv``. Returns the exit code: 0 for success, 1 for problems, 2 for wrong arguments."""
+    """Runs the command line ``argv``. Returns the exit code: 0 for success, 1 for problems. The command ``certify``
+    returns 2 if it cannot compare. Wrong arguments end the process with 2.
+    """
     arguments = argument_parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))

@@ -69,6 +69,7 @@ def _certify(arguments: argparse.Namespace) -> int:
     try:
         certificate = _certificate(arguments)
         _give(certificate, arguments)
+    # not left to main, which returns 1: here, 1 means that results differ
     except SmtError as error:
         say(str(error), sys.stderr)
         return 2
@@ -98,6 +99,7 @@ def _samples(arguments: argparse.Namespace) -> list[Sample]:
     from dagster_smt.cli.record_arguments import of_file, of_topic
 
     path = Path(arguments.records)
+    # host:port, unless a file has this name
     if path.is_dir() or (not path.exists() and ":" in arguments.records):
         place = arguments.records, arguments.command_config, arguments.topic
         return of_topic(*place, arguments.sample, arguments.offset)

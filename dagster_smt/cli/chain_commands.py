@@ -89,6 +89,7 @@ def _lint(arguments: argparse.Namespace) -> int:
             policy = policy_on(arguments.policy, schema, table, arguments.topic)
             chain = policy.on(chain) if policy is not None else chain
             plan = planned(chain, schema, table, arguments.topic)
+        # the problems of a plan name the stage, but not the file
         except PlanError as error:
             failed = True
             lines = []

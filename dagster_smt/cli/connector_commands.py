@@ -162,6 +162,7 @@ def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Pr
     for item in imported:
         print_report(item.connector, item.component, as_json=arguments.json)
         try:
+            # with several connectors, the index lists the open steps of the project
             folder = item.component.save(arguments.to, component_report(item, () if len(imported) > 1 else to_do))
         except FileExistsError as error:
             hint = "remove it, or import to another folder"

@@ -92,6 +92,7 @@ def _preview(arguments: argparse.Namespace) -> int:
     chain = replace(chain, dead_paths="warn")  # the command shows dead paths as warnings
     schema = read_schema(arguments.schema)
     path = Path(arguments.records)
+    # host:port, unless a file has this name
     if path.is_dir() or (not path.exists() and ":" in arguments.records):
         args = arguments.records, arguments.command_config, arguments.topic, arguments.limit, arguments.offset
         samples = of_topic(*args)
@@ -156,6 +157,7 @@ def lines_of(sample: Sample, steps: list[StageResult]) -> Iterator[Text]:
         if step.record is None:
             note = step.note if step.failed else f"({step.note})"
             yield _line(head).append_text(_line(note, style="red" if step.failed else "dim"))
+            # a skipped stage leaves the record as it was; after a drop or a failure, there is no record
             before = before if step.is_skip else None
             continue
         body = list(_whole(step.record) if before is None else _changes(before, step.record))

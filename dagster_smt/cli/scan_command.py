@@ -39,6 +39,7 @@ def _scan(arguments: argparse.Namespace) -> int:
 
     more = {"more": presidio_finder()} if arguments.presidio else {}
     path, topic = Path(arguments.records), arguments.topic
+    # host:port, unless a file has this name
     if path.is_dir() or (not path.exists() and ":" in arguments.records):
         samples = of_topic(arguments.records, arguments.command_config, topic, arguments.limit, None)
     else:

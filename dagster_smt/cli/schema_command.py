@@ -66,6 +66,7 @@ def _schema(arguments: argparse.Namespace) -> int:
         say(text.rstrip("\n"))
         return 0
     try:
+        # a field name in JSON may contain half of a surrogate pair, which UTF-8 cannot encode
         with arguments.write.open("x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except FileExistsError:

@@ -53,6 +53,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
             action="append",
             default=[],
             metavar="OFFSET",
+            # from_, because arguments.from is no valid Python
             dest=option.strip("-").replace("-", "_") + "_",
             help=f"the {word}: a number, or TOPIC-PARTITION=NUMBER; may be repeated",
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dagster_smt.tables.sources.file_writer import NewRecord
     from dagster_smt.tables.topic_table import FileTopics
 
+# host:port, several of them with commas, or one IPv6 address: [::1]:9092
 _SERVERS = re.compile(r"[\w.-]+:\d+(,[\w.-]+:\d+)*|\[[0-9a-fA-F:]+\]:\d+")
 _FIELDS = ("key", "value", "timestamp", "headers")
 _COORDINATES = ("topic", "partition", "offset", "timestampType")
@@ -98,6 +99,7 @@ def topics_at(
         lines = []
     pairs = []
     for line in lines:
+        # both characters begin a comment in a properties file
         if line.strip() and not line.lstrip().startswith(("#", "!")):
             pairs.append(line.split("=", 1))
     malformed = []
@@ -149,6 +151,8 @@ def _topics(arguments: argparse.Namespace) -> int:
         if at is None:
             lag = None
         else:
+            # r.end is before the first open transaction: the records from there to the end of the partition are unread,
+            # too
             lag = max(0, r.end - at) + held_back.get((r.topic, r.partition), 0)
         rows.append((r.topic, r.partition, r.start, r.end, r.records, at, lag))
     if arguments.json:
@@ -275,6 +279,7 @@ def _record(line: bytes, bare: bool) -> "NewRecord":
     if not row.keys() & {"key", "value"}:
         raise ValueError("the record has neither key nor value")
     timestamp = row.get("timestamp")
+    # JSON's true becomes a bool, which is an int in Python
     if timestamp is not None and (isinstance(timestamp, bool) or not isinstance(timestamp, int)):
         raise ValueError("timestamp is not a whole number of milliseconds")
     headers = row.get("headers") or []

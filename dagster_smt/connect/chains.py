@@ -98,9 +98,11 @@ def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdic
         for name in (_DELETES, _TOMBSTONES):
             if head + name in config:
                 old.append(head + name)
+        # the present option takes precedence over the older ones
         if config.get(f"{head}type", "").strip() != _UNWRAP or not old or head + _TODAY in config:
             continue
         values = []
+        # with the defaults of Debezium 2
         for n, d in ((_DELETES, "drop"), (_TOMBSTONES, "true")):
             values.append(config.get(head + n, d).strip().lower())
         before = tuple(values)
@@ -132,6 +134,7 @@ def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdic
     """
     config, verdicts = dict(connector.config), []
     for key, value in connector.chain.items():
+        # without the alias: a stage called secretFields would otherwise have only secret options
         name = _own_name(key, connector)
         if name and not is_reference(value) and shows_secret(name, value):
             config[key] = "${env:SECRET}"
@@ -246,6 +249,7 @@ def _of_stage(key: str, name: str, alias: str, stages: Iterable[TransformVerdict
     stage = next(v for v in stages if v.part == alias)
     if stage.verdict == "not supported":
         return OptionVerdict(key, "not done", f"the transform '{alias}' is not supported")
+    # the verdict on the stage names the option in question, such as: the option 'blacklist' is called 'exclude' today
     if f"'{name}'" in stage.text or stage.text.startswith(f"{name}="):
         return OptionVerdict(key, "changed", stage.text)
     return OptionVerdict(key, "used", f"the stage '{alias}'")

@@ -260,10 +260,13 @@ def _of_table(parts: _Parts, goal: Goal, lake: str, samples: TopicSamples | None
     wired = schema is not None and schema.wired
     kind = "columns" if parts.value.format["kind"] in SELF_DESCRIBED or wired else "records"
     fit_to_kind(settings, kind, parts.key.format["kind"])
+    # fit_to_kind needs the kind of the table, which may follow from columns that are proposed for the chain. It may
+    # then add a stage to this chain.
     if settings.stages != chain.extra:
         chain = written_chain(connector, settings.stages, parts.smt_jars, to_topics=settings.many_tables)
         properties = _properties(chain.connector, chain.ignored)
     table = _table(parts, schema)
+    # a statement declares the format of the values itself, but not of the keys
     table |= {"key": parts.key.format} if wired else {"key": parts.key.format, "value": parts.value.format}
     sink = _sink(connector, lake, name, kind, settings)
     attributes: dict[str, Any] = {"asset_key": f"lake/{name}", "chain": CHAIN_FILE, "table": table, "sink": sink}
@@ -367,6 +370,7 @@ def _properties(connector: Connector, left_out: list[str]) -> str:
     lines = [written_comment(f"The transforms of the connector {connector.name}.")]
     for key, value in connector.chain.items():
         line = written_property(key, value)
+        # a component is loaded strictly: an unknown option would be an error
         mark = "# Kafka ignores it: " if key in left_out else ""
         lines.append(f"{mark}{line}")
     return "\n".join(lines) + "\n"

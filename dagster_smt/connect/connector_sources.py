@@ -67,6 +67,7 @@ def _of_file(path: Path) -> Iterator[Connector]:
         raise ConfigError(
             Problem("SMT002", path.name, "the file is not UTF-8 text", "save the file as UTF-8")
         ) from None
+    # only the line: the message of PyYAML quotes the text of the file, which may contain a secret
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(Problem("SMT003", path.name, f"the file is not valid yaml: line {line}")) from None
@@ -78,6 +79,7 @@ def _of_file(path: Path) -> Iterator[Connector]:
     if path.suffix == ".properties":
         yield Connector(data.get("name") or path.stem, data)
         return
+    # a chain without a connector: read_connectors recognizes bare properties by their connector.class
     if isinstance(data, dict) and "transforms" in data and "connector.class" not in data:
         config = {}
         for k, v in data.items():
@@ -167,6 +169,7 @@ def answered(address: str, path: str, method: str = "GET", body: Any = None) -> 
             worker.
     """
     parts = urllib.parse.urlsplit(address)
+    # urllib reads no login from an address: it would take ann:secret@connect as the name of a host
     plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     base = plain.path.rstrip("/").removesuffix("/connectors")
     data = None if body is None else json.dumps(body).encode()
@@ -212,6 +215,7 @@ def _origin(address: str) -> tuple[str, str, int | None]:
 
 
 def _read(answer: IO[bytes]) -> Any:
+    # one byte more than allowed, to see that there is more
     text = answer.read(_LONGEST_ANSWER + 1)
     if len(text) > _LONGEST_ANSWER:
         raise _TooLongError

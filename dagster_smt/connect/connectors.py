@@ -47,6 +47,7 @@ class Connector:
         name = self.class_name
         if name.endswith(("SourceConnector", "Source")) or name.startswith("org.apache.kafka.connect.mirror."):
             return True
+        # Debezium's sources have names such as PostgresConnector; its sinks are called JdbcSinkConnector and so on
         return name.startswith("io.debezium.connector.") and not name.endswith("SinkConnector")
 
     @property

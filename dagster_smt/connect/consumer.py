@@ -85,6 +85,7 @@ def topic_sink(source: dict[str, Any]) -> dict[str, Any]:
         return {"files": {"path": source["files"]}}
     options = {}
     for name, value in source["kafka"].items():
+        # only a consumer has an isolation level
         if name != "isolation_level":
             options[name] = value
     return {"kafka": options}
@@ -150,6 +151,7 @@ def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
     for name, value in connector.chain.items():
         if name.endswith(".type"):
             types.append(value.rsplit(".", 1)[-1])
+    # the beginning of the name, because of HeaderFrom$Key and HeaderFrom$Value
     if any(type_.startswith(_HEADER_TRANSFORMS) for type_ in types):
         return
     text = "no transform reads headers, and the table has no column for one"

@@ -102,6 +102,8 @@ def converter_format(
     own = connector.config.get(f"{side}.converter", "") or connector.config.get(_CLOUD_OPTIONS[side], "")
     if own.strip() or not worker.converter(side).get(f"{side}.converter", "").strip():
         return _format_of(connector, side, encoding)
+    # Connect creates a converter from the configuration that names its class (Plugins.newConverter). So if the worker
+    # names it, only the worker's options apply.
     other_options = {}
     for k, v in connector.config.items():
         if not k.startswith(f"{side}.converter"):
@@ -252,6 +254,7 @@ def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> Non
             settings["url"] = _address(result, name, value)
         elif option in _SECRETS:
             key, variable = _SECRETS[option]
+            # a secret in plain text would be stored in defs.yaml
             settings[key] = value.strip() if is_reference(value.strip()) else variable
             if is_reference(value.strip()):
                 how = ("used", f"options.{key}")

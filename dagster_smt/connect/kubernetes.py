@@ -86,6 +86,7 @@ def _connector(resource: Mapping[Any, Any], workers: Mapping[str, Mapping[Any, A
     properties |= options
     worker = workers.get(str(_mapping(metadata.get("labels")).get(_LABEL, "")), {})
     for side in ("key.converter", "value.converter"):
+        # as in Connect: a connector that names its own converter gets no option of the worker's converter
         if side not in properties:
             defaults = {}
             for k, v in worker.items():

@@ -64,6 +64,8 @@ def _verdict_of_kept_option(option: str, value: str, family: str, text: str) -> 
     rule = next((rule for rule in catalog().rules if rule.fits(option, value, family)), None)
     if rule is not None and not rule.families:
         return OptionVerdict(option, rule.verdict, rule.text)
+    # A class outside the catalog may have any option. Only a name that is close to a known one is reported, as a
+    # possible misspelling.
     of_family = any(rule.names(option) for rule in _of_family(family))
     if of_family or (not family and not _similar(option, family)):
         return OptionVerdict(option, "not needed", text)

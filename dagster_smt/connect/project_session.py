@@ -15,6 +15,7 @@ SESSION_FILE = "spark.py"
 _OTHER_FILE = "spark_session.py"
 """The name of the file if the project uses ``spark.py`` for something else."""
 _MASTER = {"spark.master": "local[*]"}
+# the class of a resource, or an entry {"spark": …} in the resources of Definitions
 _RESOURCE = re.compile(r"SparkSessionResource|PySparkResource|[\"']spark[\"']\s*:")
 _SPARK = re.compile(r"^\s*spark:", re.MULTILINE)
 _TEXT = '''"""The Spark session of the project's tables: one for all of them, as a process has one."""
@@ -141,6 +142,7 @@ def write_session_file(folder: Path, conf: Mapping[str, str] | None = None) -> P
         file = folder / _OTHER_FILE
     folder.mkdir(parents=True, exist_ok=True)
     with file.open("x", encoding="utf-8") as out:
+        # not str.format: the text has other braces, as in ${env:NAME}
         out.write(_TEXT.replace("{}", _dictionary({**_MASTER, **(conf or {})}), 1))
     return file
 

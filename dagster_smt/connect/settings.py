@@ -114,6 +114,7 @@ def names_in(text: str) -> list[str]:
 
 def safe_name(name: str) -> str:
     """Returns ``name`` in a form that is safe as the name of a folder under the lake."""
+    # without the dots at the ends, a table called ../../x stays in the lake
     return _UNSAFE.sub("_", name).strip("._") or "table"
 
 
@@ -149,6 +150,7 @@ def every(option: str, seconds: float, settings: TableSettings) -> None:
     if seconds <= 0:
         settings.say(option, "not needed", "the option is switched off")
         return
+    # the shortest interval of a cron schedule is a minute
     if seconds < _MINUTE:
         sensor = settings.attributes.setdefault("lag_sensor", {"min_records": 1})
         sensor["minimum_interval_seconds"] = max(1, round(seconds))
@@ -162,6 +164,7 @@ def cron_of(seconds: float) -> str:
     """Returns the cron schedule for an interval of ``seconds``. An interval that does not divide the hour or the day
     evenly is shortened: 25 minutes become 20 minutes, and 7 hours become 6 hours.
     """
+    # Cron counts anew in each hour: */25 means the minutes 0, 25 and 50, and then 10 minutes until the next run.
     minutes = int(seconds // _MINUTE)
     if seconds < _HOUR:
         step = max(n for n in (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30) if n <= minutes)

@@ -63,6 +63,7 @@ def _rows(connector: Connector, settings: TableSettings) -> None:
         settings.set("insert.mode", "mode", "upsert", "changed", note)
     elif "insert.mode" in config:
         settings.set("insert.mode", "mode", "upsert")
+    # a Redshift sink with delete.enabled gets here without insert.mode, too
     settings.sink["mode"] = "upsert"
     if deletes:
         settings.set("delete.enabled", "deletes", "apply")

@@ -60,6 +60,7 @@ def _by_time(connector: Connector, settings: TableSettings, class_: str) -> None
     if not unit:
         settings.say("partitioner.class", "not done", _PARTS)
         return
+    # a short name such as Record, or a nested class: ….TimeBasedPartitioner$RecordTimestampExtractor
     extractor = config.get("timestamp.extractor", "Wallclock").strip().rsplit(".", 1)[-1].rsplit("$", 1)[-1]
     extractor = extractor.removesuffix("TimestampExtractor")
     settings.say("partitioner.class", "used", "sink.partition_by")
@@ -104,6 +105,7 @@ def _unit(pattern: str) -> str:
     """Returns the shortest unit of time in ``pattern``: for ``'year'=YYYY/'month'=MM``, the unit is ``month``. If there
     is no unit, returns an empty string.
     """
+    # text in quotes is copied as it is, so its letters stand for no unit
     letters = set(_QUOTED.sub("", pattern))
     for unit, own in _UNITS:
         if letters & set(own):

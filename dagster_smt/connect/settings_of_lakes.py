@@ -34,6 +34,7 @@ _FILTER = "io.aiven.kafka.connect.transforms.FilterByFieldValue$Value"
 
 _PROPERTIES = f"{_TABLES}.auto-create-props."
 _FAMILY = re.compile(r"(io\.tabular|org\.apache)\.iceberg\.connect\.IcebergSinkConnector")
+# the first comma of "day(at),bucket(id, 16)", but not the second
 _OUTSIDE_PARENTHESES = re.compile(r",(?![^()]*\))")
 _CALL = re.compile(r"(\w+)\((.+)\)")
 _TIMES = ("year", "month", "day", "hour")
@@ -144,7 +145,10 @@ def _route(connector: Connector, settings: TableSettings, option: str) -> None:
         text = "a path into the value: no stage filters by it; add one that copies the field to the top level"
         settings.say(_ROUTE_FIELD, "not done", text)
         return
+    # The stage searches for the pattern, but the sink matches the whole value. $ would also match before a line break
+    # at the end. The group is for patterns such as a|b.
     options = {"type": _FILTER, "field.name": field, "field.value.pattern": rf"\A(?:{pattern})\z"}
+    # FilterByFieldValue lets null values pass
     settings.stages.append(ExtraStage("noValue", {"type": f"{_KAFKA}Filter"}, f"{_KAFKA}predicates.RecordIsTombstone"))
     settings.stages.append(ExtraStage("route", options))
     text = "a FilterByFieldValue stage at the end of the chain keeps the records of the table"
@@ -186,6 +190,7 @@ def _partition(text: str) -> str:
     call = _CALL.fullmatch(text)
     if call is None:
         return text
+    # hours(at) is hour(at)
     name = call[1].lower().removesuffix("s") if call[1].lower().rstrip("s") in _TIMES else call[1].lower()
     if name == "identity":
         return call[2].strip()

@@ -61,6 +61,7 @@ def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
     """
     chain = connector.chain
     verdicts = []
+    # each stage alone: a chain with one wrong stage is not parsed at all, and no other stage would get a verdict
     for alias in dict.fromkeys(filter(None, split_list(chain["transforms"]))):
         alone = _alone(chain, alias)
         verdicts.append(_verdict(alias, alone, smt_jars))
@@ -94,6 +95,7 @@ def ignored_options(connector: Connector) -> list[str]:
     places = []
     for p in _problems(connector.chain):
         if p.code == STRAY:
+            # the place is transforms.ALIAS or predicates.NAME
             places.append(f"{p.place}.")
     strays = tuple(places)
     if strays:
@@ -103,6 +105,7 @@ def ignored_options(connector: Connector) -> list[str]:
     for alias in filter(None, split_list(connector.chain["transforms"])):
         for problem in _problems(_alone(connector.chain, alias)):
             if problem.code == IGNORED:
+                # the statement is: unknown option 'NAME'
                 name = problem.statement.split("'")[1]
                 for key in _keys(connector.chain, alias):
                     if key.endswith(f".{name}"):
@@ -118,6 +121,7 @@ def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
     own = {"transforms": alias, **options}
     name = own.get(f"transforms.{alias}.predicate")
     if name:
+        # Kafka rejects a predicate that is not listed, so the chain of this stage must not list it either
         own |= {"predicates": name} if name in split_list(chain.get("predicates", "")) else {}
         for k, v in chain.items():
             if k.startswith(f"predicates.{name}."):
@@ -126,6 +130,7 @@ def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
 
 
 def _keys(chain: dict[str, str], alias: str) -> list[str]:
+    # transforms.a.b.type does not belong to the alias a if a.b is an alias, too
     longer = []
     for other in split_list(chain["transforms"]):
         if other.startswith(f"{alias}."):

@@ -38,6 +38,7 @@ def goal_of(connector: Connector, into: str = "") -> Goal:
             sinks into lakes and databases. Sinks into all other stores stay in use, and read a topic.
     """
     family = family_of(connector)
+    # a file with a chain only, without connector.class, has no connector that could read a topic
     goal: Goal = catalog().goals.get(family, "topic" if connector.class_name else "table")
     if goal == "topics" or not connector.is_sink:
         return "topics"
@@ -60,6 +61,7 @@ def table_settings(connector: Connector, goal: Goal) -> TableSettings:
     if "mode" in settings.sink and len(connector.topics) != 1 and not settings.many_tables:
         for option in ("topics", "topics.regex"):
             settings.say(option, "not done", f"{ONE_TABLE}; in one table, rows of different topics may have one key")
+    # the settings also have verdicts on options that this connector does not set
     settings.options = [verdict for verdict in settings.options if verdict.option in connector.config]
     return settings
 
@@ -80,6 +82,7 @@ def _for_each_topic(connector: Connector, settings: TableSettings) -> None:
             option = name
             break
     before, _, after = connector.config.get(option, "${topic}").strip().partition("${topic}")
+    # any other placeholder, such as ${value}, may have a different value for each record
     if "${" in before + after:
         return
     settings.table = f"{safe_part(before)}{{topic}}{safe_part(after)}"

@@ -40,12 +40,15 @@ def template_texts(data: Any) -> Any:
 
 
 def _is_plain(text: str) -> bool:
+    # Jinja would, for example, drop a line break at the end
     if not text.isprintable() or any(mark in text for mark in _MARKS):
         return False
     try:
+        # what jinja2.nativetypes does with each rendered string; if it fails, the string stays a string
         ast.literal_eval(ast.parse(text, mode="eval"))
     except (ValueError, SyntaxError):
         return True
+    # too deep for Python's parser: jinja2.nativetypes does not catch a RecursionError
     except (MemoryError, RecursionError):
         return False
     return False

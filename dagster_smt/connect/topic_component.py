@@ -60,6 +60,7 @@ def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
         "transforms.topicBefore.regex": f"(.*){end}",
         "transforms.topicBefore.replacement": "$1",
     }
+    # SinkConnectorConfig rejects a connector with both topics and topics.regex
     if "topics" in connector.config and "topics" not in topics:
         patch["topics"] = None
     names = topics.get("topics") or topics["topics.regex"]
@@ -82,5 +83,6 @@ def _topics(connector: Connector, suffix: str, routes: bool) -> tuple[dict[str, 
             return {"topics": ",".join(f"{topic}.{suffix}" for topic in connector.topics)}, options
     else:
         options = [OptionVerdict("topics.regex", "used", text.replace("topics;", "pattern;"))]
+    # after a router, only the suffix of the topics is known here
     pattern = ".*" if routes else f"({connector.config.get('topics.regex', '.*').strip()})"
     return {"topics.regex": f"{pattern}{re.escape(f'.{suffix}')}"}, options

@@ -20,6 +20,7 @@ _PROVIDERS = {
 """Maps class names of configuration providers to the usual names of these providers. The mapping contains the providers
 of Kafka and Strimzi whose references this package resolves.
 """
+# the beginning of a reference with the name of its provider: ${secrets:
 _REFERENCE = re.compile(r"\$\{([\w.-]+):")
 
 

@@ -30,6 +30,7 @@ _PROPERTIES = {
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "PLAINTEXT",
+    # the internal topics have 3 replicas by default, and one broker can have only 1
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.replication.factor": "1",
@@ -37,6 +38,7 @@ _PROPERTIES = {
     "transaction.state.log.num.partitions": "4",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
+    # by default, the first member of a group waits 3 s for others
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.backoff.ms": "500",
     "log.retention.ms": "-1",  # the records of tests and demos have old timestamps
@@ -131,6 +133,7 @@ class KafkaBroker:
         for key, value in self._settings().items():
             lines.append(f"{key}={value}\n")
         properties.write_text("".join(lines))
+        # the storage of a broker that was stopped has a format already: StorageTool refuses to format it again
         if not (self.folder / "data" / "meta.properties").exists():
             arguments = ["format", "--standalone", "-t", _CLUSTER_ID, "-c", str(properties)]
             self._java(jars, "kafka.tools.StorageTool", *arguments).wait()
@@ -155,6 +158,7 @@ class KafkaBroker:
     def _java(self, jars: Path, main: str, *arguments: str) -> "subprocess.Popen[bytes]":
         command = [java(), "-Xmx768m", "-cp", f"{jars}/*", main, *arguments]
         with (self.folder / "broker.log").open("ab") as log:
+            # Ctrl-C interrupts the process group of the terminal, so a broker that outlives it gets its own session
             return subprocess.Popen(
                 command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=self._outlives
             )
@@ -164,6 +168,7 @@ class KafkaBroker:
         from confluent_kafka.admin import AdminClient
 
         assert self._process is not None
+        # log_level 0: until the broker listens, librdkafka would log every refused connection
         admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
         until = time.monotonic() + _SECONDS
         while time.monotonic() < until and self._process.poll() is None:
@@ -213,6 +218,8 @@ def running(folder: Path) -> tuple[str, int] | None:
         servers, pid = str(known["servers"]), int(known["pid"])
     except (OSError, ValueError, KeyError):
         return None
+    # The id may belong to another process by now, but only this broker has this file in its command line. Without -ww,
+    # ps would cut the line to the width of the terminal.
     processes = subprocess.run(
         ["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False
     )

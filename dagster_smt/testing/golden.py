@@ -97,6 +97,7 @@ def _line(steps: Sequence[StageResult]) -> str:
     parts["value"] = _printed(record.value)
     if record.headers:
         parts["headers"] = json.dumps(record.headers, ensure_ascii=False)
+    # Not json.dumps of the whole record: key and value are JSON text already, and 1.50 has to stay 1.50.
     members = []
     for name, text in parts.items():
         members.append(f'"{name}": {text}')
@@ -109,6 +110,8 @@ def _printed(side: str | None) -> str:
     """
     if side is None:
         return "null"
+    # A line break in the JSON would end the line of the golden file. And a JSON string, such as "abc" with its quotes,
+    # must not look like the text abc.
     is_json = not isinstance(parsed(side), str) and "\n" not in side
     if is_json:
         return side

@@ -37,6 +37,7 @@ def user() -> str:
     """Returns the name of the user who runs the command."""
     try:
         return getpass.getuser()
+    # in a container, the user id may have no name: KeyError before Python 3.13, OSError since then
     except (OSError, KeyError):
         return str(os.getuid())
 

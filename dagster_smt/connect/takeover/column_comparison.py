@@ -88,6 +88,8 @@ def column_differences(sink: TableSink, table: StructType, chain: StructType) ->
     own = {name.lower() for name in sink.source_columns.names} if sink.source_columns is not None else set()
     there, ours = _without(table, own), _without(chain, own)
     differences: list[ColumnDifference] = []
+    # Only types are judged here; _names reports columns that one side lacks. With "none", evolved_schema would report
+    # them, too.
     judged: Sink = replace(sink, schema_evolution="widen" if sink.schema_evolution == "widen" else "add")
     try:
         evolved_schema(judged, there, ours, case_sensitive=False)

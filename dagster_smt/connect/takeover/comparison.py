@@ -92,10 +92,14 @@ def compared_rows(
     coordinates = []
     for name in source.names:
         coordinates.append(F.col(quoted(name)))
+    # A row counts +1 in our table and -1 in the connector's, so equal rows cancel each other out: two of our rows and
+    # one of the connector's leave 1. Unlike a join on equal columns, groupBy treats nulls as equal.
     left = ours.select(*cells, F.lit(1).alias(_NUMBER), F.struct(*coordinates).alias(_PLACE))
     place_type = left.schema[_PLACE].dataType
+    # the connector's rows have no coordinates, and min ignores their nulls
     right = of_connector.select(*cells, F.lit(-1).alias(_NUMBER), F.lit(None).cast(place_type).alias(_PLACE))
     both = left.unionByName(right).groupBy(*map(quoted, names))
+    # three queries below use the totals, and each would read both tables again
     totals = both.agg(F.sum(_NUMBER).alias(_NUMBER), F.min(_PLACE).alias(_PLACE)).where(F.col(_NUMBER) != 0).persist()
     try:
         more, fewer = F.col(_NUMBER) > 0, F.col(_NUMBER) < 0
@@ -136,6 +140,8 @@ def comparable(value: Column, kind: DataType) -> Column:
     if isinstance(kind, MapType):
         of_value = kind.valueType
         entries = F.array_sort(F.map_entries(value))
+        # array_sort compares whole entries, and Spark cannot order maps: if the values contain maps, only keys are
+        # sorted
         if not _has_map(of_value):
             return entries
         keys = F.array_sort(F.map_keys(value))
@@ -165,6 +171,7 @@ def _difference(row: Row, others: Iterable[Row], names: Sequence[str], keys: Seq
             if row[name] != other[name]:
                 different.append(name)
         columns = tuple(different)
+        # a row that differs in every column has nothing in common with this one
         if len(columns) < len(names) and (not best or len(columns) < len(best)):
             best = columns
     return RowDifference(where, int(row[_NUMBER]), best)

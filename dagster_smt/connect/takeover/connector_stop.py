@@ -101,6 +101,8 @@ class Settling:
             hint = "look into the worker's log, and run again with a longer --wait"
             raise EngineError(Problem("SMT782", self.plan.name, statement, hint))
         end = time.monotonic() + self.seconds
+        # STOPPED is only what the Connect cluster knows. A worker that has lost its cluster may still run tasks. And
+        # the coordinator of a stopped Iceberg sink stays in its group for a while, and could still commit.
         while members := self._members():
             if time.monotonic() > end:
                 groups = []
@@ -147,6 +149,7 @@ class Settling:
         connector commits its offsets to a consumer group other than the worker's, also sets the offsets of that group.
         """
         self.rest.set_offsets(offsets)
+        # the worker sets only the offsets of its own group, such as connect-NAME; the next takeover reads plan.group
         if self.plan.group != self.plan.worker_group:
             positions = {}
             for place, offset in offsets.items():
@@ -173,6 +176,7 @@ class Settling:
             statement = "the worker and the brokers name different offsets of the connector"
             hint = "give the component the brokers of the worker: table.source.kafka.bootstrap_servers"
             raise TableError(Problem("SMT789", self.plan.name, statement, hint))
+        # checked after the offsets were read: offsets of a later commit would not fit the version that was proved
         if self.heads() != heads:
             return None
         return StoppedConnector(offsets, heads, tuple(self._proof(head, flight) for head in heads))
@@ -199,6 +203,7 @@ class Settling:
         """Resumes the connector until it has committed all data in flight. ``heads`` are the present versions of the
         tables, and ``end`` is the time limit.
         """
+        # Only the connector's coordinator knows which files it has committed. So it has to commit the rest itself.
         self.rest.resume()
         while time.monotonic() < end:
             time.sleep(_PAUSE)

@@ -58,6 +58,7 @@ class TakeOverTable:
             )
             hint = "let the asset write a table of its own from the beginning of the topic"
             raise UnsupportedError(Problem("SMT799", sink.place, statement, hint))
+        # only an Iceberg sink has a control topic
         if bool(plan.control) != isinstance(sink, IcebergSink):
             hint = "import the connector again, or give the component the sink of the connector"
             statement = "the component writes another kind of table than the connector"
@@ -149,6 +150,7 @@ class TakeOverTable:
         head = known[refs[0].snapshot_id]
         prefix = f"{_OFFSETS}{self.plan.control}.{self.plan.group}"
         at, control, valid = head, dict[int, int](), ""
+        # snapshots of other writers, such as a compaction, have no offsets of the control topic: search their ancestors
         for _ in range(_LONGEST_WAY):
             if prefix in at.summary:
                 control = {}
@@ -160,6 +162,7 @@ class TakeOverTable:
                         valid = at.summary[name]
                         break
                 break
+            # the first snapshot, or one whose parent has expired
             if at.parent_id not in known:
                 break
             at = known[at.parent_id]
@@ -208,6 +211,7 @@ class TakeOverTable:
                 statement = f"the group has committed offset {offset}, and the partition ends at {ends[place]}"
                 hint = "the topic was created again since the connector read it: let the connector read it first"
                 problems.append(Problem("SMT789", f"{place[0]}-{place[1]}", statement, hint))
+            # from 0, even if the topic has lost its first records: the connector wrote them while they existed
             ranges.append(Range(*place, 0, offset))
         if not ranges:
             statement = f"the group {committed.group} has committed no offset of the topics"
@@ -226,10 +230,14 @@ class TakeOverTable:
         """
         before = self.state()
         first = before or TableState(0, "", self.sink.holds)
+        # Rows of runs after an earlier takeover have a topic and are counted under it. All other rows are the
+        # connector's.
         own = 0
         for topic, count in first.rows.items():
             if topic:
                 own += count
+        # If a table was taken over, given back and taken over again, the connector has written two ranges, such as 0 to
+        # 4 and 6 to 7.
         of_connector = covered - first.held
         if first.taken_over is not None:
             of_connector |= first.taken_over.offsets
@@ -265,6 +273,7 @@ class TakeOverTable:
         return back
 
     def _commit(self, state: TableState, expected: TableState | None) -> None:
+        # no rows, but with the missing source columns: a commit adds the columns of its frame to the table
         nothing = self.table.read().limit(0)
         names = {name.lower() for name in nothing.columns}
         if self.sink.source_columns is not None:

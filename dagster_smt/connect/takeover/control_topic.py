@@ -24,6 +24,7 @@ import fastavro
 from dagster_smt.errors import EngineError, Problem
 from dagster_smt.tables.kafka.client import KafkaClient
 
+# MAGIC_BYTES of Iceberg's AvroEncoderUtil, and the id of DATA_WRITTEN in its PayloadType
 _MAGIC = b"\xc2\x01"
 _DATA_WRITTEN = 1
 _SPACE = "dagster_smt"
@@ -95,6 +96,8 @@ def in_flight(client: KafkaClient, topic: str, group: str, table: str, committed
     partitions = client.described([topic])[topic][1]
     places = [(topic, partition) for partition in partitions]
     firsts = client.offsets(places, OffsetSpec.earliest())
+    # The last stable offset is asked for before the end offset: a transaction that begins in between then counts as
+    # open. In the other order, its events would be missed.
     stable = client.offsets(places, OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
     ends = client.offsets(places, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
     for place in places:
@@ -103,6 +106,7 @@ def in_flight(client: KafkaClient, topic: str, group: str, table: str, committed
         result.read_to[place[1]] = stable[place]
     starts = {}
     for place in places:
+        # events expire, so the coordinator's offset may no longer exist
         starts[place] = max(firsts[place], committed.get(place[1], 0))
     spans = {}
     for place in places:
@@ -119,6 +123,8 @@ def _values(client: KafkaClient, ranges: Mapping[tuple[str, int], tuple[int, int
     values: list[bytes] = []
     if not open_:
         return values
+    # EOF ends the loop if the last offset is the marker of a transaction, which no consumer returns. If the first
+    # events expire just now, "error" stops the takeover; any other reset would silently skip them.
     more = {"isolation.level": "read_committed", "enable.partition.eof": True, "auto.offset.reset": "error"}
     consumer = client.consumer("dagster_smt.takeover", **more)
     try:
@@ -134,6 +140,8 @@ def _values(client: KafkaClient, ranges: Mapping[tuple[str, int], tuple[int, int
                 place = (message.topic(), message.partition())
                 error = message.error()
                 if error is None:
+                    # a batch may contain events beyond the end, or events of a partition that is done (its end is then
+                    # 0)
                     if message.value() is not None and message.offset() < open_.get(place, 0):
                         values.append(message.value())
                     if message.offset() + 1 >= open_.get(place, 0):
@@ -150,6 +158,7 @@ def _values(client: KafkaClient, ranges: Mapping[tuple[str, int], tuple[int, int
 def _add(result: InFlight, value: bytes, group: str, table: str) -> None:
     try:
         event = event_of(value)
+        # several connectors may share one control topic
         if event["type"] != _DATA_WRITTEN or event["group_id"] != group:
             return
         payload = event["payload"]
@@ -159,6 +168,7 @@ def _add(result: InFlight, value: bytes, group: str, table: str) -> None:
         records = 0
         for file in files:
             records += int(file["record_count"])
+    # an unreadable event is an error, not skipped: it might name files in flight
     except (KeyError, TypeError, ValueError, IndexError, EOFError, struct.error):
         raise _unreadable("an event has another format") from None
     if name == table and files:
@@ -174,6 +184,7 @@ def event_of(value: bytes) -> dict[str, Any]:
     """
     if value[:2] != _MAGIC:
         raise ValueError("no event")
+    # DataOutput.writeUTF: the length as two bytes, big-endian, and then the text
     (length,) = struct.unpack(">H", value[2:4])
     schema = _with_space(json.loads(value[4 : 4 + length]))
     event = fastavro.schemaless_reader(io.BytesIO(value[4 + length :]), schema, None)

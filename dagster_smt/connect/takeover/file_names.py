@@ -80,6 +80,7 @@ def file_naming(connector: Connector) -> FileNaming | None:
     if ".aiven." in connector.class_name:
         _check_format(connector, config.get("format.output.type", "csv"))
         return _by_template(connector, config.get(_TEMPLATE, "").strip() or _OF_AIVEN)
+    # the second option is the one of Confluent Cloud, for example PARQUET
     _check_format(connector, config.get("format.class", "") + config.get("output.data.format", ""))
     delimiter = config.get(_DELIMITER, "").strip() or "+"
     parts, names = list(_PARTS.values()), ["TOPIC", "PARTITION", "OFFSET"]
@@ -118,6 +119,7 @@ def _by_template(connector: Connector, template: str) -> FileNaming:
     pattern, at, seen = "(?:^|/)", 0, set[str]()
     for match in _PLACE.finditer(template):
         pattern += re.escape(template[at : match.start()])
+        # a template may contain {{topic}} twice, but a regular expression may define a group only once
         pattern += "[^/]+?" if match[1] in seen else _PARTS.get(match[1], "[^/]+?")
         seen.add(match[1])
         at = match.end()

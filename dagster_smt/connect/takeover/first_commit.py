@@ -54,6 +54,7 @@ class DataFile:
         for part in self.path.split("/")[:-1]:
             name, equals, value = part.partition("=")
             if equals:
+                # a folder's name may be escaped: day=a%3Ab contains the value a:b
                 values[unquote(name)] = None if value == _NULL else unquote(value)
         return values
 
@@ -88,6 +89,7 @@ def _names(schema: StructType) -> Iterable[str]:
     for column in schema.fields:
         yield column.name
         kind: Any = column.dataType
+        # the elements of arrays of arrays, down to a struct
         while hasattr(kind, "elementType"):
             kind = kind.elementType
         if isinstance(kind, StructType):
@@ -110,6 +112,8 @@ def actions_of(files: Sequence[DataFile], schema: StructType, partition_by: Sequ
                 "txnId": str(uuid.uuid4()),
             }
         },
+        # Versions without table features: check_columns has refused types that need a feature, and names that need
+        # column mapping.
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
         {
             "metaData": {
@@ -124,6 +128,7 @@ def actions_of(files: Sequence[DataFile], schema: StructType, partition_by: Sequ
     ]
     for file in files:
         add = {
+            # The path is a URI (Delta's protocol): the folder day=a%3Ab is escaped again, to day=a%253Ab.
             "path": quote(file.path, safe=_SAFE),
             "partitionValues": {name: file.values.get(name) for name in partition_by},
             "size": file.size,
@@ -153,6 +158,7 @@ def write_first_commit(session: SparkSession, folder: str, lines: Sequence[str])
         path = jvm.org.apache.hadoop.fs.Path(delta_log.logPath(), f"{0:020}.json")
         iterator = jvm.scala.collection.JavaConverters.asScalaIteratorConverter(_java_list(jvm, lines).iterator())
         delta_log.createLogDirectoriesIfNotExists()
+        # False: never overwrite, so the second of two processes fails
         delta_log.store().write(path, iterator.asScala(), False, delta_log.newDeltaHadoopConf())
         jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(session._jsparkSession, delta_log.dataPath())
     except Exception as error:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session

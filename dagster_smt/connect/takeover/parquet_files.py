@@ -76,8 +76,11 @@ class ParquetFolder:
         """Returns the columns of the files, including the columns in folder names. Returns None if there is no file."""
         try:
             schema = self._reader().parquet(self.path).schema
+        # Spark finds no Parquet file there, or the folder does not exist
         except PySparkException:
             return None
+        # recursiveFileLookup switches off Spark's discovery of partitions. A FieldPartitioner's field is also in the
+        # files, so only the columns that the files lack are added.
         others = []
         for name in self.partition_columns():
             if name not in schema.names:
@@ -147,6 +150,8 @@ class ParquetFolder:
 
     def _below(self, path: str) -> str:
         """Returns the path of a file relative to the folder. ``path`` is the whole path."""
+        # Spark may add a scheme, or write it in another way: /lake becomes file:///lake. So only the part after it
+        # counts.
         return path.partition(self.path.rpartition(":")[2].strip("/"))[2].strip("/")
 
     def partition_columns(self) -> list[str]:
@@ -159,6 +164,7 @@ def rows_by_file(frame: DataFrame) -> dict[str, int]:
     counts = frame.groupBy(F.col("_metadata.file_path").alias("path")).agg(F.count("*").alias("rows")).collect()
     rows = {}
     for row in counts:
+        # _metadata.file_path is escaped as in a URI
         rows[unquote(row["path"])] = int(row["rows"])
     return rows
 
@@ -187,6 +193,8 @@ def check_files(
     problems, counted = [], 0
     for place, offset in sorted(offsets.items()):
         of_place = sorted(by_place.pop(place, []), key=lambda file: file.name.start)
+        # An offset may rightly have no row: a marker of a transaction, or a record that the chain drops. Only in this
+        # case is the chain run, to count its rows.
         problem = _ahead(of_place, offset) or _overlap(of_place)
         if problem is None and not _is_complete(of_place, offset):
             problem = _counted(place, of_place, offset, begins.get(place, 0), count)
@@ -223,6 +231,8 @@ def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
     last: dict[str, ConnectorFile] = {}
     for file in files:
         before = last.get(file.folder)
+        # only within a folder: a partitioner by time or field writes the records of one topic-partition into several
+        # folders in turn
         if before is not None and before.end > file.name.start:
             other = without_partitions(before.path)
             statement = f"the file begins at offset {file.name.start}, and {other} has {before.rows} rows before it"

@@ -53,6 +53,8 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
         group = config.get("iceberg.connect.group-id", "").strip() or group
         control = config.get("iceberg.control.topic", "").strip() or "control-iceberg"
         table_name = iceberg_table(connector)
+    # Tabular's sink commits the offsets of this group in one transaction with the names of its data files. It commits
+    # the offsets of connect-NAME afterwards, so these may be behind.
     if connector.class_name == _TABULAR:
         group = config.get("iceberg.control.group-id", "").strip() or f"cg-control-{connector.name}"
     return TakeOverPlan(

@@ -113,6 +113,7 @@ class ConnectRest:
             try:
                 return answered(self.url, self._path + path, method, body)
             except urllib.error.HTTPError as error:
+                # for /stop, 404 is the answer of a worker before Kafka 3.5, which has no such path
                 waits = error.code == _NO_CONNECTOR and path != "/stop" and time.monotonic() < unknown_until
                 if not waits and error.code != _REBALANCING and error.code < 500:
                     raise self._refused(method, path, error.code) from None

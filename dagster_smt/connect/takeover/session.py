@@ -36,6 +36,7 @@ def take_over_session(conf: Mapping[str, str], spec: RunSpec) -> tuple[SparkSess
     if settings["spark.master"].startswith("local"):
         check_java()
         settings = {**LOCAL_CONF, **settings, **local_java_options(settings, os.environ)}
+        # without it, Spark's workers run python3 of the PATH, which may lack this package
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("dagster-smt takeover")
     for name, value in with_fetched_jars(settings).items():

@@ -135,6 +135,7 @@ class Shadow:
         self.say(f"comparing {window.records} records with version {head.snapshot}")
         scratch = scratch_sink(self.table.sink, self.options.scratch)
         ran = run(scratch_run(self.plan.spec, scratch, window), self.session)
+        # a topic that could not be read has no rows of ours, and a comparison of a part of the table would not notice
         if ran.failures:
             raise TableError(problem for problems in ran.failures.values() for problem in problems)
         report = self._report(head, window, whole)
@@ -159,6 +160,8 @@ class Shadow:
             if self.settling.flight(heads).is_empty:
                 offsets = self.settling.offsets()
                 again = self.settling.heads()
+                # The connector runs: it may have committed between any two of these requests. Only if nothing has
+                # changed on either side do the offsets and the version belong together.
                 if again == heads and self.settling.flight(heads).is_empty and self.settling.offsets() == offsets:
                     return offsets, heads[0]
             time.sleep(_PAUSE)
@@ -173,6 +176,8 @@ class Shadow:
             committed = min(offsets.offsets.get((r.topic, r.partition), r.start), r.end)
             start = max(r.start, _bound(self.options.start, r, r.start))
             end = min(committed, _bound(self.options.end, r, committed))
+            # If the topic has lost its first records, or only some offsets are compared, the chain cannot make all rows
+            # of the table: rows that only the table contains are then no difference.
             whole &= start == 0 and end == committed
             if start < end:
                 ranges.append(Range(r.topic, r.partition, start, end))
@@ -195,6 +200,7 @@ class Shadow:
             table._properties()
         frame = table.read()
         if isinstance(table, IcebergTable | DeltaTable) and head.snapshot:
+            # the connector may have written a newer version since then
             frame = self.session.sql(f"SELECT * FROM {table.name} VERSION AS OF {head.snapshot}")
         source = self.table.sink.source_columns
         if source is not None and source.topic in frame.columns:

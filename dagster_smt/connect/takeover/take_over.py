@@ -81,12 +81,14 @@ class TakeOver:
         continues a takeover that was killed. Returns an audit record for each table.
 
         Raises:
-            SmtError: Nothing was taken over. The connector is in the same state as before.
+            SmtError: The takeover is not complete. The connector is in the same state as before, unless one of its
+                tables already has the note of the takeover: the connector then stays stopped.
         """
         states = [table.state() for table in self.tables]
         noted = [state for state in states if _is_taken(state)]
         for table, state in zip(self.tables, states, strict=True):
             self._refuse_other_connector(table, state)
+        # before _begun, which would overwrite takeover.json: its offsets show which rows may be in the table twice
         if noted and not self.rest.state().is_stopped:
             raise self._both_write()
         if noted and self._have_all(noted) and len(noted) == len(states):
@@ -110,6 +112,7 @@ class TakeOver:
             ends = state.ends_by_partition()
             ahead = []
             for place, offset in committed.items():
+                # a state has no end for a topic that the component does not read: such a topic counts as reached
                 if offset > ends.get(place, offset):
                     ahead.append(place)
             if ahead and _has_runs_since(state):
@@ -118,19 +121,25 @@ class TakeOver:
         return result
 
     def _take(self, records: Sequence[TakeOverRecord], states: Sequence[TableState | None]) -> None:
+        # Here, runs have already read the topics, so the table would hold both the runs' and the connector's rows.
         for table, state in zip(self.tables, states, strict=True):
             if state is not None and state.taken_over is None:
                 statement = "runs of this package have written the table, and never took it over from a connector"
                 hint = "give the asset a table of its own, or take over a table that only the connector writes"
                 raise TableError(Problem("SMT791", table.sink.place, statement, hint))
+        # The columns are compared while the connector still runs: if they differ, the connector was not interrupted.
         for table, record in zip(self.tables, records, strict=True):
             self._compare_columns(table, record)
         if self.options.dry_run:
             self._would_do(records)
             return
+        # The connector has one offset for all its tables. If it ran again for the sake of one table, it would also
+        # write the records that a run has already written to another table.
         continued = any(state is not None and _is_taken(state) and _has_runs_since(state) for state in states)
+        # A worker that has lost its Connect cluster may still run tasks, and may commit between any two of these steps.
         for _ in range(_TRIES):
             settled = self.settling.settle(may_run=not continued)
+            # all tables are proved before the first one changes: a refusal then leaves every table to the connector
             proofs = []
             for table in self.tables:
                 proofs.append(table.prove_files(settled.offsets, self._rows_of(table)))
@@ -175,6 +184,8 @@ class TakeOver:
         for record, head in zip(records, heads, strict=True):
             record.head_after = head.to_json()
         for head, before in zip(heads, settled.heads, strict=True):
+            # The note is itself a new version of the table, so the versions always differ. The offsets of the control
+            # topic differ only if an Iceberg sink has committed; other sinks have none.
             if head.control_offsets != before.control_offsets:
                 return False
         versions = ", ".join(head.snapshot for head in heads)
@@ -214,6 +225,7 @@ class TakeOver:
             if table.files is not None and table.table.schema() is None:
                 paths = table.files.paths()
                 self.say(f"would convert {len(paths)} files with {sum(paths.values())} rows into a Delta table")
+            # a running connector writes its files before it commits their offsets: such files are no error yet
             if table.files is not None and self.rest.state().is_stopped:
                 self.say(table.prove_files(self.settling.offsets(), self._rows_of(table)))
             self.say(f"would note the offsets of {self.plan.group} in {table.sink.place}")
@@ -245,6 +257,8 @@ class TakeOver:
         record.columns = [difference.to_json() for difference in differences]
         problems = []
         for difference in differences:
+            # A column that one side lacks is null in that side's rows. A column of another type cannot be written at
+            # all.
             if difference.kind == "type" or not self.options.accept_columns:
                 problems.append(_column_problem(place, difference))
         if problems:
@@ -277,6 +291,8 @@ class TakeOver:
         return self._with_records(records, "given back", lambda: self._back(records, states), undo=lambda: None)
 
     def _back(self, records: Sequence[TakeOverRecord], states: Sequence[TableState]) -> None:
+        # A running connector is expected in one case only: a killed attempt has locked out the runs of all tables
+        # (``fenced``), and has then started the connector again.
         running = not self.rest.state().is_stopped
         fenced = all(map(_is_back, states))
         if running and not fenced:
@@ -291,6 +307,7 @@ class TakeOver:
             self.say(f"would set the offsets of {self.plan.group} and start {self.plan.name}")
             return
         for table, state in zip(self.tables, states, strict=True):
+            # before the connector's offsets are set: a run between the two steps would write records past these offsets
             if not _is_back(state):
                 table.give_back(state)
         if not fenced:
@@ -310,6 +327,7 @@ class TakeOver:
         committed = self._committed()
         behind = {}
         for place, end in ends.items():
+            # never backwards: a connector that a killed attempt has already resumed would write its last records again
             if committed.get(place, 0) < end:
                 behind[place] = end
         if behind and running:
@@ -407,10 +425,14 @@ class TakeOver:
         run writes nothing, and does not call ``undo``.
         """
         try:
+            # Spark and catalogs raise errors of any class, and after each of them the connector has to be started
+            # again. KeyboardInterrupt passes: as after a kill, the record stays "begun", and the next attempt continues
+            # it.
             with coded_failures(self.plan.name):
                 steps()
         except SmtError as error:
             if not self.options.dry_run:
+                # a worker that does not respond must not replace the error that the user has to see
                 with suppress(SmtError):
                     undo()
             self._end(records, "refused", [str(problem) for problem in error.problems])
@@ -420,6 +442,7 @@ class TakeOver:
 
     def _end(self, records: Sequence[TakeOverRecord], result: Result, problems: list[str]) -> None:
         after = ""
+        # the worker may be the part that failed: the record is then written without the connector's last state
         with suppress(SmtError):
             after = self.rest.state().text
         for table, record in zip(self.tables, records, strict=True):
@@ -432,9 +455,12 @@ class TakeOver:
         """Starts the connector again if it ran before this command stopped it. If a table already has the note of a
         takeover, the connector stays stopped.
         """
+        # read again, because the failed step may have written a note, perhaps into one of several tables only
         if any(_is_taken(table.state()) for table in self.tables):
             return
         record = read_record(self.plan.folder)
+        # From the file: if an earlier attempt stopped the connector and was killed, this attempt has only seen it
+        # stopped.
         if record is not None and record.state_before.startswith("RUNNING") and self.rest.state().is_stopped:
             self.say(f"starting {self.plan.name} again")
             self.rest.resume()
@@ -450,6 +476,8 @@ def _is_back(state: TableState) -> bool:
 
 def _has_runs_since(state: TableState) -> bool:
     """Returns True if a run has committed to the table after the note of the takeover."""
+    # A run's commit gives its number to the state and to the run. The commit of a note takes the next number and adds
+    # no run: after run 7 and note 8, the last run has a smaller number than the state.
     for last_run in state.runs[-1:]:
         if last_run.number > state.number - 1:
             return True
