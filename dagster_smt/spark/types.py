@@ -150,6 +150,7 @@ def connect_schema(data_type: T.DataType, *, nullable: bool = True) -> Schema:
 
 def _connect(data_type: T.DataType) -> Schema:
     if isinstance(data_type, T.DecimalType):
+        # a schema without a precision has 38 digits
         return decimal(data_type.scale, data_type.precision if data_type.precision < MAX_DIGITS else None)
     if isinstance(data_type, T.DateType):
         return date()

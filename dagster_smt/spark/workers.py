@@ -102,6 +102,7 @@ def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Yields ``batch`` in parts that are small enough for 32-bit offsets."""
+    # one row cannot be divided, however large it is
     if batch.nbytes <= _MOST_BYTES or batch.num_rows < 2:
         yield batch
         return
@@ -163,9 +164,12 @@ def keep_directories() -> None:
     """
     finders: dict[str, Any] = sys.path_importer_cache
     for place, finder in list(finders.items()):
+        # not ``isinstance``, which would also replace the finders of an earlier call
         if type(finder) is zipimporter:
+            # ``_files`` is private; if a later Python has no such attribute, the archive counts as one with modules
             if any(name.endswith((".py", ".pyc")) for name in getattr(finder, "_files", (".py",))):
                 finders[place] = _Steady(place)
             else:
                 finders[place] = _Nothing()
+                # Python also keeps the directory in this module
                 getattr(zipimport, "_zip_directory_cache", {}).pop(place, None)
