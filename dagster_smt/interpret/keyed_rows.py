@@ -153,6 +153,7 @@ class _Event:
         """A tuple by which the events of one key are sorted: first by sequence, then by topic, partition and offset. An
         event without a sequence comes first.
         """
+        # the rank comes first, because Python cannot compare a string with a number
         rank: tuple[int, Any] = (0, 0)
         if isinstance(self.sequence, str):
             rank = (2, self.sequence)
