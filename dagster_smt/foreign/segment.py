@@ -76,7 +76,7 @@ def _part(plugin: Options | None, plugins: Sequence[Plugin]) -> list[Any] | None
     if plugin is None:
         return None
     known_plugin = plugin_with(plugins, plugin.connect_class)
-    # -1: the class is one of Kafka's own, or Java reports that it is missing
+    # -1 stands for the jars of Connect itself
     number = -1 if known_plugin is None else plugins.index(known_plugin)
     return [number, plugin.connect_class, dict(option_texts(plugin.configured()))]
 
