@@ -24,6 +24,7 @@ from dagster_smt.values.json.lazy import decode_whole, encode
 JSON, INT8, INT16, INT32, FLOAT32, DECIMAL, DATE, PAIRS, NOT_FINITE = range(1, 10)
 """The numbers of MessagePack's extension types, as in ``Free.java``."""
 TIMESTAMP_TYPES = {None: 0, "NoTimestampType": 0, "CreateTime": 1, "LogAppendTime": 2}
+# ``Type`` lists the types in the order of Java's ``Schema.Type``, because Java sends their ordinals.
 _TYPES = tuple(Type)
 _ORDINALS = {type_: number for number, type_ in enumerate(_TYPES)}
 _MOST = 5000

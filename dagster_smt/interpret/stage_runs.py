@@ -255,6 +255,7 @@ class _StageFunction:
             side, schema = (record.key, record.key_schema) if key else (record.value, record.value_schema)
             if side is None and null is not None:
                 return null()
+            # The second case: the side on which the stage acts has no schema, but the key has one that the stage reads.
             if schema is not None or (both and record.key_schema is not None and (side is None or keyed)):
                 return planned(record)
             change(side, record)
@@ -301,6 +302,7 @@ class _StageFunction:
         plan_of_form = self.plans.get(known)
         if plan_of_form is None:
             schemas = record.key_schema, record.value_schema
+            # Any value may be null here, whatever its schema says, because earlier stages are not part of this plan.
             before = input_record(*schemas, kind=record.kind, nullable=True, marks=frozenset({UNSET}))
             plan = plan_stage(self.stage, self.index, before, self.first, free, variant)
             apply = compile_plan(plan)

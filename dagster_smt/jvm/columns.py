@@ -160,6 +160,7 @@ def _float_text(value: float) -> str:
 
 def _rule(call: ColumnCall) -> dict[str, Any]:
     rule = call.rule
+    # not a subclass: ``CastBoxed`` is for values without a schema
     if type(rule) is CastTo and is_slow_in_spark(rule, call.source):
         return {"name": "cast", "target": rule.target.name.lower()}
     if type(rule) is ConvertTime and rule.target == "string" and rule.source != "string":

@@ -348,6 +348,11 @@ def _time(rule: FieldRule) -> dict[str, Any]:
 
 
 def check_pattern(pattern: str) -> None:
+    """Raises an error if ``pattern`` is a date pattern that the JVM lane does not support.
+
+    Raises:
+        NoJavaError: The pattern contains a letter that is not in ``_DATE_LETTERS``.
+    """
     # a pattern such as yyyy-MM-dd'T'HH: the parts at odd positions are inside quotes, and are no letters of the pattern
     outside_quotes = "".join(pattern.split("'")[::2])
     letters = {letter for letter in outside_quotes if letter.isalpha()}

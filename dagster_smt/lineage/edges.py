@@ -189,6 +189,8 @@ def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) 
         for other, one in cells:
             if _contents(one) == _contents(cell):
                 same.append(other)
+        # A second mask of a masked field leaves schema, sources and marks as they were, so equal contents prove
+        # nothing.
         changed_again = not cell.marks.isdisjoint({"masked", "opened"}) and not isinstance(cell.expr, Ref)
         if same and not changed_again:
             own: Iterable[str] = ()

@@ -53,6 +53,7 @@ class OpenLineage:
     def __post_init__(self) -> None:
         if bool(self.url) == bool(self.file):
             raise ConfigError(Problem("SMT771", "lineage", "events go to a url or into a file", "set one of the two"))
+        # the dataclass is frozen
         object.__setattr__(self, "api_key", as_reference(self.api_key))
         for name, option in (("url", "url"), ("api_key", "password")):
             if getattr(self, name) and shows_secret(option, getattr(self, name)):

@@ -179,6 +179,7 @@ class _Work:
 
     @property
     def lane_parses(self) -> bool:
+        # the result has this column exactly if the lane reads the records
         return _has_left(self.declared)
 
     @cached_property
@@ -231,6 +232,7 @@ def _columns_in_jvm(work: _Work) -> DataFrame:
     lane = work.declared
     if not work.whole:
         return lane
+    # without ``lane``, Python reads the records that the lane has left
     return with_left(lane, _columns(_left(lane), work.plan, work.formats, work.plan, {}, work.ledger, work.beat))
 
 

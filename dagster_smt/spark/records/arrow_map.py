@@ -146,6 +146,7 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     chosen = {TARGET: T.IntegerType()} if job.chain.writes_partition else {}
     fields += [T.StructField(name, kind) for name, kind in chosen.items()]
     done = map_in_arrow(rows, job, T.StructType([*job.outcome_fields(), *fields]))
+    # No stage changes partition and offset, so they come back only once, as the coordinates of the row.
     read = {"partition": "__partition", "offset": "__offset", "source_topic": "__topic"}
     out = {}
     for n in (*RECORD_COLUMNS, *chosen):

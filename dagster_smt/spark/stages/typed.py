@@ -42,7 +42,8 @@ def no_beat() -> None:
 @dataclass
 class State:
     """The columns of all records that have the same schemas at some point in the chain. ``sides`` describes the columns
-    of key and value. ``columns`` maps the metadata, such as the topic, to column names.
+    of key and value. ``columns`` maps the metadata, such as the topic, to column names. ``routed`` is True after a
+    stage that can change the topic.
     """
 
     sides: dict[str, Layout]
