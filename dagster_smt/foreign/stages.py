@@ -65,8 +65,8 @@ class ForeignPredicate(CodePredicate):
 
 @cache
 def _class(base: type[Any], connect_class: str) -> type[Any]:
-    name = connect_class.rpartition(".")[2].replace("$", "_")
     # ``$`` separates an inner class such as Cast$Value, and is not allowed in Python's names
+    name = connect_class.rpartition(".")[2].replace("$", "_")
     return type(name, (base,), {"connect_class": connect_class, "__module__": __name__, "__doc__": base.__doc__})
 
 

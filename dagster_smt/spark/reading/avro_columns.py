@@ -196,6 +196,15 @@ def reads_avro(session: SparkSession) -> bool:
 
 @dataclass
 class _Names:
+    """A translator of Avro schemas into schemas with technical names.
+
+    Attributes:
+        known: Maps the names of types in the schema to their definitions.
+        top: The new names of the top-level fields.
+        numbers: Numbers for the new names of types, such as ``t0``.
+        nested: The number of arrays and maps around the current part of the schema.
+    """
+
     known: Mapping[str, Any]
     top: Sequence[str]
     numbers: Iterator[int] = field(default_factory=count)

@@ -299,7 +299,7 @@ class _Start:
         self.columns = [column.name or "" for column in columns]
 
     def state(self) -> State:
-        """The first state for the evaluator. It says in which columns the fields of key, value and metadata are."""
+        """Returns the evaluator's first state: the columns of the fields of key and value, and of the metadata."""
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
