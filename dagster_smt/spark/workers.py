@@ -45,7 +45,7 @@ def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schem
 
 @dataclass(frozen=True)
 class _InWorker:
-    """A picklable function for ``DataFrame.mapInArrow``, which calls ``function`` with batches that have 32-bit offsets.
+    """A picklable function for ``DataFrame.mapInArrow``. It calls ``function`` with batches that have 32-bit offsets.
     An ``EngineError`` becomes a ``WorkerError``, whose problems the driver can read.
     """
 
