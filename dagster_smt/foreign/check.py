@@ -54,6 +54,7 @@ def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
     operations = []
     for index, stage in stages.items():
         operations.append(operation(index, stage, classes.plugins, test=tested_by_host(stage)))
+    # not ``host_of``, whose process would stay for later calls
     host = Host(classes.connect)
     try:
         (answers,) = host.call("open", 0, setup_of(operations, classes, settings))

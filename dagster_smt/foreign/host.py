@@ -27,6 +27,8 @@ process. If the second is ``show``, the output of the stages is printed to stand
 """
 JAR = Path(__file__).parents[1] / "jvm" / "dagster_smt.jar"
 MAIN = "dagstersmt.foreign.Host"
+# The heap bounds what a stage can take from the machine; without memory, the host ends, and only the record fails. Time
+# zone and language are fixed, so that a class gives the same results on every machine.
 _JAVA = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC",
          "-Duser.language=en", "-Duser.country=US")  # fmt: skip
 _decoder = msgspec.msgpack.Decoder()
@@ -56,17 +58,23 @@ class Host:
     """
 
     def __init__(self, jars: Sequence[Path]):
+        # each segment of this process opens its stages in the host under a number of its own
         self.numbers = count(1)
+        # several threads may share a host, and an answer belongs to the request before it
         self.lock = Lock()
+        # The answers have a pipe of their own, because a stage may print to standard output.
         reads, writes = os.pipe()
         shown = os.environ.get(OUTPUT) == "show"
         path = ":".join(map(str, (JAR, *jars)))
         options = shlex.split(os.environ.get(OPTIONS, ""))
+        # The user's options come last, because Java takes the last of two equal options. The host ends itself when its
+        # parent is no longer this process.
         command = [java(), *_JAVA, *options, "-cp", path, MAIN, f"/dev/fd/{writes}", str(os.getpid())]
         try:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
+                # 2 is the standard error of this process
                 stdout=2 if shown else subprocess.DEVNULL,
                 stderr=None if shown else subprocess.DEVNULL,
                 pass_fds=(writes,),
@@ -75,6 +83,7 @@ class Host:
             os.close(reads)
             raise _no_host("Java cannot be started") from None
         finally:
+            # only the host may hold this end, or ``read`` would wait forever after the host has ended
             os.close(writes)
         self.answers = os.fdopen(reads, "rb", buffering=1 << 16)
         atexit.register(self.end)
@@ -104,6 +113,7 @@ class Host:
             except OSError:  # the host may have reported the reason before it ended
                 pass
             head = self.answers.read(_LENGTH.size)
+            # the host has closed its end without an answer, for example after a lack of memory
             if len(head) < _LENGTH.size:
                 self.end()
                 raise HostDiedError
@@ -122,6 +132,7 @@ class Host:
 
     def end(self) -> None:
         """Ends the Java process immediately."""
+        # otherwise each host that has ended would stay in memory
         atexit.unregister(self.end)
         if self.process.poll() is None:
             self.process.kill()

@@ -59,6 +59,7 @@ def plugins_of(entries: Iterable[str], base: Path | None = None, *, fetch: bool 
     for entry in entries:
         coordinates = coordinates_of(entry)
         path = (base or Path()) / entry
+        # a file may also be called a:b:c
         if coordinates is not None and not path.exists():
             plugins.append(_of_maven(entry, coordinates, fetch))
         elif path.is_dir():
@@ -104,6 +105,7 @@ def _of_folder(folder: Path) -> Iterable[Plugin]:
 
 def _archives(folder: Path) -> tuple[Path, ...]:
     archives = []
+    # sorted, so that every machine searches the jars in the same order
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() in ARCHIVES and path.is_file():
             archives.append(path.resolve())
@@ -122,6 +124,7 @@ def classes_of(jar: Path, modified: int) -> frozenset[str]:
         return frozenset()
     classes = set()
     for name in names:
+        # META-INF/versions has copies of classes for newer versions of Java
         if name.endswith(".class") and not name.startswith("META-INF/"):
             classes.add(name.removesuffix(".class").replace("/", "."))
     return frozenset(classes)

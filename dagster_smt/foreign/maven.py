@@ -57,14 +57,17 @@ def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder:
     """
     cache = folder or cache_folder()
     jars = folder_of(group, artifacts, version, folder)
+    # the usual case needs no lock
     if jars.is_dir():
         return jars
     cache.mkdir(parents=True, exist_ok=True)
     with FileLock(cache / "lock", fallback_to_soft=False):  # Ivy's cache allows one process at a time
+        # another process may have fetched the jars while this one waited for the lock
         if not jars.is_dir():
             part = jars.with_name(f"{jars.name}.{os.getpid()}")
             for artifact in artifacts:
                 _retrieve(group, artifact, version, cache / "ivy", part)
+            # the folder exists only with all its jars, even if this process dies while it downloads
             part.rename(jars)
     return jars
 

@@ -76,6 +76,7 @@ def _part(plugin: Options | None, plugins: Sequence[Plugin]) -> list[Any] | None
     if plugin is None:
         return None
     known_plugin = plugin_with(plugins, plugin.connect_class)
+    # -1 stands for the jars of Connect itself
     number = -1 if known_plugin is None else plugins.index(known_plugin)
     return [number, plugin.connect_class, dict(option_texts(plugin.configured()))]
 
@@ -149,6 +150,7 @@ class ForeignSegment:
                 self._count_restart()
                 if died.record is None:
                     return {**lost, **self._halves([records[number] for number in waiting], waiting, died)}
+                # without this record, the others run again from the first stage
                 place = waiting.pop(died.record)
                 lost[place] = Lost(died.stage or 0, self._problem_of(died))
         else:
@@ -188,6 +190,7 @@ class ForeignSegment:
 
     def _answers(self, records: Sequence[Record]) -> list[list[Any]]:
         """Sends ``records`` to the host (the Java process), and returns one answer for each record."""
+        # the next batch opens the stages again, and both sides begin with empty lists
         if self.schemas.full:
             self.close()
         host = self._ready()
@@ -214,6 +217,7 @@ class ForeignSegment:
             raise
 
     def _ready(self) -> Host:
+        # another segment may have ended the shared host
         if self.host is None or not self.host.alive:
             self._open()
         assert self.host is not None
@@ -221,7 +225,9 @@ class ForeignSegment:
 
     def _open(self) -> None:
         self.host = host_of(self.classes.connect)
+        # set 0 is the empty set, for records that no stage has changed; Java begins with the same lists
         self.schemas, self.changes, self.sets = Schemas(), [], [_Changes(0, "")]
+        # a new number, because several segments share the host
         self.number = next(self.host.numbers)
         try:
             (problems,) = self.host.call("open", self.number, setup_of(self.operations, self.classes, self.settings))
@@ -269,6 +275,7 @@ class ForeignSegment:
             changes, flags, *parts = rest
         else:
             stage, changes, *parts = rest
+        # also for a record that is dropped or fails later: the earlier stages have changed it
         self._touch(record, self.sets[changes])
         if status == PASSED:
             self._change(record, flags, iter(parts).__next__)
@@ -301,6 +308,7 @@ class ForeignSegment:
             record.headers = [self._header(record.headers, header) for header in take()]
 
     def _header(self, before: Sequence[Header], header: Any) -> Header:
+        # an unchanged header comes back as its position in the list that was sent
         if isinstance(header, int):
             return before[header]
         return header_received(header, self.schemas)

@@ -65,6 +65,7 @@ class ForeignPredicate(CodePredicate):
 
 @cache
 def _class(base: type[Any], connect_class: str) -> type[Any]:
+    # ``$`` separates an inner class such as Cast$Value, and is not allowed in Python's names
     name = connect_class.rpartition(".")[2].replace("$", "_")
     return type(name, (base,), {"connect_class": connect_class, "__module__": __name__, "__doc__": base.__doc__})
 
@@ -87,6 +88,7 @@ def option_texts(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """
     texts = []
     for key, value in options.items():
+        # an option without a value in YAML; properties files cannot express it
         if value is None:
             continue
         if isinstance(value, bool):

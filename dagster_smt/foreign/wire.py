@@ -24,6 +24,7 @@ from dagster_smt.values.json.lazy import decode_whole, encode
 JSON, INT8, INT16, INT32, FLOAT32, DECIMAL, DATE, PAIRS, NOT_FINITE = range(1, 10)
 """The numbers of MessagePack's extension types, as in ``Free.java``."""
 TIMESTAMP_TYPES = {None: 0, "NoTimestampType": 0, "CreateTime": 1, "LogAppendTime": 2}
+# ``Type`` lists the types in the order of Java's ``Schema.Type``, because Java sends their ordinals.
 _TYPES = tuple(Type)
 _ORDINALS = {type_: number for number, type_ in enumerate(_TYPES)}
 _MOST = 5000
@@ -35,6 +36,7 @@ def _plain(value: Any) -> Any:
     """Converts a value of a class that the MessagePack encoder does not know, such as ``Decimal``, into a plain
     ``int``, ``float``, ``str``, ``dict`` or ``list``. The type is not lost, because the value has a schema.
     """
+    # subclasses such as ``JavaInteger`` and ``JavaDate``, which MessagePack does not know
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -157,6 +159,7 @@ def _schema_received(data: list[Any]) -> Schema:
         name,
         version,
         doc,
+        # Java's map has no order, and equal schemas must be equal here
         tuple(sorted(parameters.items())),
         None,
         tuple((field, _schema_received(child)) for field, child in fields),
@@ -252,6 +255,7 @@ def _fields(fields: Mapping[str, Convert | None]) -> Convert | None:
     def struct_value(value: Any) -> Any:
         if value is None:
             return None
+        # a copy, because the record may still need the value
         changed = dict(value)
         for name, convert in converts.items():
             changed[name] = convert(changed.get(name))
@@ -267,6 +271,7 @@ def free(value: Any) -> Any:
     if value is None:
         return None
     if _is_json(value):
+        # Connect's own converter parses the text, so each part gets the Java type that it has in Connect
         return msgspec.msgpack.Ext(JSON, encode(value) or b"null")
     return _tagged(value)
 
@@ -337,6 +342,7 @@ def _datum(schema: Schema | None, value: Any, schemas: Schemas) -> tuple[int | N
 
 
 def _header(header: Header, schemas: Schemas) -> list[Any]:
+    # a header from the topic: its bytes stay as they were read
     if not header.from_stage:
         return [header.key, header.raw]
     if isinstance(header.value, OwnStruct):

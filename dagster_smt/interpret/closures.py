@@ -65,6 +65,7 @@ def _each(expr: Each, items: Items) -> Function:
                 changed.append(body(record))
             return changed
 
+        # the input must stay as it is: other expressions of the stage still read it
         changed = value.copy()
         for key in select(value):
             box[0] = value[key]
@@ -104,6 +105,7 @@ def _selector(select: Select) -> Callable[[Any], Collection[Any]]:
         return lambda value: value.keys() if type(value) is dict else range(len(value))
     if isinstance(select, Index):
         number = select.number
+        # -1 of an array with three elements is the index 2
         return lambda value: (number % len(value),) if -len(value) <= number < len(value) else ()
     if isinstance(select, Key):
         name = select.name
@@ -137,6 +139,7 @@ def _call(expr: Call, items: Items) -> Function:
     run = expr.rule.bind()
     if expr.args == (Ref(("topic",)),):
         return _per_topic(run)
+    # The two usual cases, one and two arguments, need no list of arguments for each record.
     args = tuple(expr_function(a, items) for a in expr.args)
     if len(args) == 1:
         (only,) = args
@@ -164,8 +167,10 @@ def _per_topic(run: Callable[[Any], Any]) -> Function:
 
 def _getter(path: tuple[str, ...]) -> Function:
     root, below = path[0], path[1:]
+    # a record holds milliseconds, and rules expect Connect's Timestamp
     if root == "timestamp":
         return lambda record: None if record.timestamp is None else JavaDate(record.timestamp)
+    # nearly all paths name a top-level field of the value, so they have the shortest function
     if root == "value" and len(below) == 1:
         return _field_of_value(below[0])
     if not below:
@@ -189,6 +194,7 @@ def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
     copies, computed = [], []
     for name, child in node.fields:
         expr = None if isinstance(child, Group) else child.expr
+        # fields that are only copied from the same struct need no function each
         if base is not None and isinstance(expr, Ref) and expr.path[:-1] == base:
             copies.append((name, expr.path[-1]))
         else:

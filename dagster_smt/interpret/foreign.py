@@ -55,6 +55,7 @@ class ForeignRun:
                 entries[index] = firsts[index]
             operations.append(operation(index, stage, classes.plugins, test=self.test is None))
         segment = ForeignSegment(operations, entries, classes, self.chain.foreign)
+        # ``close`` must not read the property: without a batch, there is nothing to open and close
         self._open.append(segment)
         return segment
 
@@ -81,6 +82,7 @@ class ForeignRun:
                 self._apply(self.apply, number, record, lost)
         losses = {}
         for number, loss in lost.items():
+            # such a record only skips the stage, and continues with the next one
             if loss.stage != UNTESTED_STAGE:
                 losses[number] = loss
         return losses
@@ -160,6 +162,7 @@ def foreign_runs(
 def _groups(chain: Chain, join: bool) -> Iterator[range]:
     first: int | None = None
     for index, stage in enumerate(chain.stages):
+        # a stage of kind 2 or 3 needs Python between its predicate and its transform, so it runs alone
         joins = join and stage.transform.foreign and tested_by_host(stage)
         if first is not None and not joins:
             yield range(first, index)

@@ -47,6 +47,7 @@ def _known(schema: Schema) -> Schema:
 def _schema(data: Any) -> Schema:
     if data is None:
         return _UNKNOWN
+    # before ``int``, because Python's booleans are integers
     if isinstance(data, bool):
         return Schema(Type.BOOLEAN)
     if isinstance(data, int | float):

@@ -164,6 +164,7 @@ class Interpreter:
         self.foreign = foreign_runs(chain, lambda index: functions_of(chain, index), classes, join=join)
         masks = []
         for first in first_entries(chain):
+            # the bits of all ledger entries before this stage: 0b0111, if its own entries begin with number 3
             masks.append((1 << first) - 1)
         self.earlier = tuple(masks)
         outcomes = []
@@ -204,6 +205,7 @@ class Interpreter:
         """Encodes the key, the value or both, as the bits of ``sides`` select. Returns the result, the bytes of the
         key, and the bytes of the value. If the key or value is not selected, its bytes are None.
         """
+        # ``where`` is the converter of the current step; an exception fails the record there
         where, key, value = KEY_CONVERTER, None, None
         try:
             if sides & KEY_DIRTY:
@@ -228,6 +230,7 @@ class Interpreter:
             values: The bytes of the values.
         """
         batch = Batch(keys, values)
+        # the topics before the chain, because a router changes the records in place
         topics = [record.topic for record in records] if self.by_topic else []
         rest = self._read_all(records, batch)
         self._mark_changed(rest, batch)
@@ -320,6 +323,7 @@ class Interpreter:
                 record.headers_read = record.headers
         within = range(0)
         for number, runner in enumerate(self.runners):
+            # the host has already run this stage together with an earlier one
             if number in within:
                 continue
             run = self.foreign.get(number)
@@ -351,12 +355,15 @@ class Interpreter:
 
     def _stage(self, number: int, runner: Runner, records: list[Record], batch: Batch) -> list[Record]:
         lost, test, apply = len(batch.lost), runner.test, runner.apply
+        # with a predicate, each record must be tested first
         if runner.apply_all is not None and test is None:
             self._for_all(number, runner.apply_all, records, batch)
         else:
             for record in records:
                 try:
                     if (test is None or test(record)) and apply(record) is DROPPED:
+                        # Here the transform returned ``DROPPED`` before it counted anything. Below, it may have counted
+                        # the record already, and ``_dropped`` takes this back.
                         batch.lost[record.number] = self.dropped[number]
                 except DropRecord:
                     batch.lost[record.number] = self._dropped(number, record)
@@ -394,6 +401,7 @@ class Interpreter:
         for record in records:
             dirty = record.dirty
             try:
+                # an unchanged key or value keeps the bytes that were read (difference D5)
                 if dirty & KEY_DIRTY and keys is not None:
                     where = KEY_CONVERTER
                     keys[record.number] = write_key(record.key_schema, record.key, record.topic or "")

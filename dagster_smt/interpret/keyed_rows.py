@@ -112,6 +112,7 @@ def table_changes(previewed: Sequence[Previewed], keyed: KeyedRows, *, keeps_key
         _set_sequences(events)
         crossing = set[Key]()
     else:
+        # without a sequence, only offsets order the events of a key, and offsets of two partitions cannot be compared
         crossing = _keys_of_several_partitions(events)
     states: dict[Key, _KeyState] = {}
     changes, ordered = [], []
@@ -153,6 +154,7 @@ class _Event:
         """A tuple by which the events of one key are sorted: first by sequence, then by topic, partition and offset. An
         event without a sequence comes first.
         """
+        # the rank comes first, because Python cannot compare a string with a number
         rank: tuple[int, Any] = (0, 0)
         if isinstance(self.sequence, str):
             rank = (2, self.sequence)
@@ -189,6 +191,7 @@ class _EventReader:
         if not columns or None in columns.values():
             return RowChange("ignored") if ignores else _refused(NULL_KEY)
         sequence = (value or {}).get(self.keyed.sequence_by)
+        # a tombstone has no value, and gets its sequence from the event before it (``_set_sequences``)
         if self.keyed.sequence_by and value is not None and sequence is None:
             return _refused(NO_SEQUENCE)
         if ignores:
@@ -261,6 +264,7 @@ class _KeyState:
 
     def _deleted(self) -> RowChange:
         if self.keyed.deletes == "soft" and self.keyed.mode == "upsert":
+            # a soft deletion of a key without a row also creates a row, without columns
             self.row, self.is_deleted = self.row or {}, True
             return RowChange("soft delete")
         had_row, self.row, self.missing = self.row is not None, None, frozenset()

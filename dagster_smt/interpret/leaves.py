@@ -38,6 +38,7 @@ def parsed(text: str) -> Any:
     brackets are nested too deeply for Python, the function returns ``text`` unchanged.
     """
     try:
+        # ``float`` would turn 1.50 into 1.5, and lose digits of long numbers
         return json.loads(text, parse_float=Number, parse_int=Number)
     except (ValueError, RecursionError):  # RecursionError: too many nested brackets for the parser
         return text

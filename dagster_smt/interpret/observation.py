@@ -31,6 +31,7 @@ GROUPS: Mapping[str, str] = {
 of one group only. As an exception, a column of numbers can also read numbers that are written as strings.
 """
 _MOST_DIGITS = 38
+# beyond it, a number fits no BIGINT
 _LONG = 2**63
 _DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 _MICROS = re.compile(r"([.,]\d{3})\d+")
@@ -87,6 +88,7 @@ class Observation:
             places = -exponent if isinstance(exponent, int) else 0
             self.digits.setdefault(kind, Counter())[max(0, places)] += 1
         elif kind == "integer":
+            # in milliseconds, these are the years 2001 to 2096
             self.millis += 10**12 <= value < 4 * 10**12
         elif kind == "moment":
             self.zoned += names_zone(value)
@@ -108,6 +110,7 @@ class Observation:
 def _kind(value: Any) -> str:
     if value is None:
         return "null"
+    # before ``int``, because Python's booleans are integers
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):
@@ -128,8 +131,10 @@ def _kind_of_text(text: str) -> str:
         return "day"
     if millis_of(text) is not None:
         return "moment"
+    # the same text with three digits after the point, for microseconds and nanoseconds
     if millis_of(_MICROS.sub(r"\1", text)) is not None:
         return "fine moment"
+    # such as -12.50, but not 007, 1e3 or .5
     number = _DECIMAL_TEXT.fullmatch(text)
     if number is None or len(text) > _MOST_DIGITS:
         return "text"
@@ -183,6 +188,7 @@ def parsed(value: bytes) -> Any:
     A value with more than ``MAX_LEVELS`` levels also results in ``BROKEN``, because no column can contain it.
     """
     try:
+        # Python's parser would accept NaN and Infinity, which are not JSON
         data = json.loads(value, parse_float=Decimal, parse_constant=_no_json)
         return BROKEN if _is_deeper(data, MAX_LEVELS) else data
     except (ValueError, RecursionError, ArithmeticError):

@@ -177,6 +177,7 @@ def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[Stage
         yield StageResult("input", note="a message without a row")
     else:
         shown = list(_stages(preview_, record))
+        # a key that is not decoded stays as it was read
         as_read = (preview_.as_read if preview_.reads_keys else preview_.as_read | KEY_DIRTY) & ~record.dirty
         yield from (_as_read(step, sample, as_read) for step in shown)
 
@@ -228,6 +229,7 @@ def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> Sta
     sides = {}
     for side in (KEY_DIRTY, VALUE_DIRTY):
         outcome, key, value = preview_.interpreter.write(record, side)
+        # an unchanged side is shown with its original bytes, so it does not matter that it cannot be encoded
         if outcome.problem is not None and (side & ~preview_.as_read or side & record.dirty):
             return StageResult(stage, note=str(outcome.problem), failed=last)
         sides[side] = key if side == KEY_DIRTY else value
@@ -244,4 +246,5 @@ def _header(header: Header) -> str | None:
 def _text(side: bytes | None) -> str | None:
     if side is None:
         return None
+    # keys and values may be any bytes; a byte that is not UTF-8 appears as \xff
     return side.decode("utf-8", "backslashreplace")

@@ -118,6 +118,7 @@ def _holds(text: str, word: str) -> bool:
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
+        # A word that begins with another character, such as +4917, may directly follow a letter.
         open_before = at == 0 or not (text[at - 1].isalnum() and word[0].isalnum())
         open_after = end == len(text) or not (text[end].isalnum() and word[-1].isalnum())
         if open_before and open_after:

@@ -52,6 +52,7 @@ def runners(chain: Chain) -> tuple[Runner, ...]:
     """
     results = []
     firsts = first_entries(chain)
+    # a preview shows the record after each single stage
     alone = foreign_runs(chain, lambda index: functions_of(chain, index), join=False)
     for index, (stage, first) in enumerate(zip(chain.stages, firsts, strict=True)):
         if index in alone:
@@ -95,6 +96,7 @@ def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
     If the predicate reads the key or value, the function prepares the test once for each schema. It returns False for a
     record in which this key or value is null.
     """
+    # the topic and headers have no schema, so one plan fits all records
     if not predicate.reads & {"key", "value"}:
         return _answer(plan_test(predicate, input_record(None, None)))
     value, plans = "value" in predicate.reads, Cache[tuple[int, str], tuple[Callable[[Record], bool], Schema]]()
@@ -144,6 +146,7 @@ class _StageFunction:
         self.stage, self.index, self.first = stage, index, first
         transform = stage.transform
         self.plans: Cache[tuple[int, int, str, bool, Hashable], tuple[Apply, Schema | None, Schema | None]] = Cache()
+        # None for nearly all transforms, which saves a call for each record
         self.variant = _overridden(transform, "variant")
         self.narrower = _overridden(transform, "narrower")
         self.schemaless = None
@@ -179,6 +182,7 @@ class _StageFunction:
         if self.stage.side != "value" or change is None:
             return None
 
+        # ``apply_all`` has no result for a single record, so a drop must be an exception here
         def other(record: Record) -> None:
             if apply(record) is DROPPED:
                 raise DropRecord
@@ -251,6 +255,7 @@ class _StageFunction:
             side, schema = (record.key, record.key_schema) if key else (record.value, record.value_schema)
             if side is None and null is not None:
                 return null()
+            # The second case: the side on which the stage acts has no schema, but the key has one that the stage reads.
             if schema is not None or (both and record.key_schema is not None and (side is None or keyed)):
                 return planned(record)
             change(side, record)
@@ -291,10 +296,13 @@ class _StageFunction:
 
         ``free`` lists the sides (``key`` or ``value``) that have no schema.
         """
+        # ``free`` follows from the two schemas, except for a null side, whose schema is None in both cases; ``bool``
+        # tells these apart
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         plan_of_form = self.plans.get(known)
         if plan_of_form is None:
             schemas = record.key_schema, record.value_schema
+            # Any value may be null here, whatever its schema says, because earlier stages are not part of this plan.
             before = input_record(*schemas, kind=record.kind, nullable=True, marks=frozenset({UNSET}))
             plan = plan_stage(self.stage, self.index, before, self.first, free, variant)
             apply = compile_plan(plan)
@@ -382,6 +390,8 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
         for bit, function in touches:
             if function(record) is not None:
                 bits |= bit
+        # All new values are computed before the first one is stored: a stage may build the key from the value and
+        # change the value as well.
         values = []
         for _, _, function in changes:
             values.append(function(record))
@@ -438,6 +448,7 @@ def _remembered(route: Apply) -> Apply:
         topic = record.topic
         result = known.get(topic)
         if result is None:
+            # set to 0, to learn which bits this stage sets
             before, record.touched = record.touched, 0
             route(record)
             result = known[topic] = (record.topic, record.touched)
@@ -456,6 +467,7 @@ def reads_topic_only(expr: Expr | None) -> bool:
 
 
 def _raise(problem: Problem) -> object:
+    # the interpreter adds the place of the stage
     raise DataError(replace(problem, place=""))
 
 

@@ -57,6 +57,7 @@ def has_lane(session: Any) -> bool:
     """
     if os.environ.get(VARIABLE) == "off":
         return False
+    # the answer needs a query, and a run asks several times
     if session not in _known:
         _known[session] = _answers(session)
         if not _known[session]:
@@ -68,9 +69,11 @@ def has_lane(session: Any) -> bool:
 
 
 def _answers(session: Any) -> bool:
+    # without the catalog, the query below would fail
     if session.conf.get(SETTING, None) != CLASS:
         return False
     try:
+        # the jar of a server may be older or newer than this package
         return bool(session.sql("SELECT dagster_smt.version()").first()[0] == version())
     except Exception as error:  # noqa: BLE001 - a server may lack the jar, or block access to catalogs; then Python is used
         problem_of_record(error)

@@ -45,6 +45,7 @@ def version() -> str:
     """Returns a hash of the Java sources. The hash identifies the version of the sources."""
     content = hashlib.sha256()
     for file in _files():
+        # the separator keeps a name apart from the content after it
         content.update(file.name.encode() + b"\0" + file.read_bytes())
     return content.hexdigest()[:16]
 
@@ -71,6 +72,7 @@ def build(jar: Path = JAR) -> Path:
         raise NoCompilerError("javac is not on PATH: install a JDK 17 or 21")
     with tempfile.TemporaryDirectory() as folder:
         classes = Path(folder) / "classes"
+        # Warnings are errors, except about the class path, which holds jars of Spark, and about their class files.
         options = ["--release", _RELEASE, "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-encoding", "UTF-8"]
         paths = ["-d", str(classes), "-cp", class_path(), "-sourcepath", f"{CONNECT_API}:{DELTA_API}", "-implicit:none"]
         command = [compiler, *options, *paths, *map(str, _files())]
@@ -110,6 +112,7 @@ def _pack(classes: Path, jar: Path) -> None:
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as packed:
         for file in sorted(classes.rglob("*")):
             if file.is_file():
+                # a fixed date, because a zip stores the times of its files
                 entry = zipfile.ZipInfo(str(file.relative_to(classes)), (2020, 1, 1, 0, 0, 0))
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 packed.writestr(entry, file.read_bytes())

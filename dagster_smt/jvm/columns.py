@@ -160,12 +160,15 @@ def _float_text(value: float) -> str:
 
 def _rule(call: ColumnCall) -> dict[str, Any]:
     rule = call.rule
+    # not a subclass: ``CastBoxed`` is for values without a schema
     if type(rule) is CastTo and is_slow_in_spark(rule, call.source):
         return {"name": "cast", "target": rule.target.name.lower()}
     if type(rule) is ConvertTime and rule.target == "string" and rule.source != "string":
         check_pattern(rule.format)
+        # Java gets milliseconds by a multiplication. For micro- and nanoseconds, Connect divides, and Python does that.
         multiply, divide = PRECISIONS[rule.precision] if rule.source == "unix" else (1, 1)
         if divide == 1:
+            # the reader's dates are days
             unit = DAY if rule.source == "Date" else multiply
             return {"name": "time to text", "format": rule.format, "millis": unit}
     if isinstance(rule, TextRule):

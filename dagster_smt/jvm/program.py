@@ -138,6 +138,7 @@ def _stages(chain: Chain, firsts: Sequence[int], key_format: str) -> Iterator[di
             program = _stage(stage, first)
         except NoJavaError as error:
             raise _KeptOutError(stage, str(error)) from None
+        # ValueToKey makes a key without a schema, which later stages may change as JSON
         key_is_json |= any(effect["do"] == "make key" for effect in program["effects"])
         yield program
 
@@ -150,6 +151,7 @@ def _stage(stage: Stage, first: int) -> dict[str, Any]:
     program: dict[str, Any] = {
         "side": stage.acts_on,
         "sided": bool(stage.side),
+        # "leave": the record goes to Python, which reports the problem or does what the lane cannot do with a null
         "null": on_null if on_null in ("pass", "drop") else "leave",
         "effects": _effects(transform.effects(), first, stage.acts_on),
     }
@@ -346,6 +348,12 @@ def _time(rule: FieldRule) -> dict[str, Any]:
 
 
 def check_pattern(pattern: str) -> None:
+    """Raises an error if ``pattern`` is a date pattern that the JVM lane does not support.
+
+    Raises:
+        NoJavaError: The pattern contains a letter that is not in ``_DATE_LETTERS``.
+    """
+    # a pattern such as yyyy-MM-dd'T'HH: the parts at odd positions are inside quotes, and are no letters of the pattern
     outside_quotes = "".join(pattern.split("'")[::2])
     letters = {letter for letter in outside_quotes if letter.isalpha()}
     if not letters <= _DATE_LETTERS:

@@ -29,8 +29,11 @@ def path_dataset(path: str) -> DatasetName:
     """Returns the dataset name of ``path``, which is in a bucket or in a file system of this machine."""
     match = _STORE.fullmatch(str(path))
     if match is not None:
+        # s3a and s3n are Hadoop's names for its clients; OpenLineage calls all such buckets s3
         scheme = "s3" if match[1] in ("s3a", "s3n") else match[1]
+        # the root of a bucket is "/"
         return DatasetName(f"{scheme}://{match[2]}", match[3].rstrip("/") or "/")
+    # Java writes local paths as file:/lake, and URIs as file:///lake
     plain = str(path).removeprefix("file://") if str(path).startswith("file://") else str(path).removeprefix("file:")
     return DatasetName("file", Path(plain).absolute().as_posix())
 

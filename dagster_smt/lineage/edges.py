@@ -111,6 +111,7 @@ def _kind(cell: Cell, stages: Sequence[str], always: frozenset[str]) -> EdgeKind
     for word, place in marks:
         if word == "masked":
             masked.add(place)
+    # the empty place is the whole value: it was masked, and not decrypted anywhere
     if "" in masked and "" not in opened and always.intersection(stages):
         return "masking"
     # for the elements of a map, it is unknown whether they were masked before or after they were decrypted
@@ -188,9 +189,12 @@ def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) 
         for other, one in cells:
             if _contents(one) == _contents(cell):
                 same.append(other)
+        # A second mask of a masked field leaves schema, sources and marks as they were, so equal contents prove
+        # nothing.
         changed_again = not cell.marks.isdisjoint({"masked", "opened"}) and not isinstance(cell.expr, Ref)
         if same and not changed_again:
             own: Iterable[str] = ()
+            # two fields may have equal contents; the one with the same path is the origin, if there is one
             origins = [place] if place in same else same
         else:
             own = (alias,)

@@ -53,6 +53,7 @@ class OpenLineage:
     def __post_init__(self) -> None:
         if bool(self.url) == bool(self.file):
             raise ConfigError(Problem("SMT771", "lineage", "events go to a url or into a file", "set one of the two"))
+        # the dataclass is frozen
         object.__setattr__(self, "api_key", as_reference(self.api_key))
         for name, option in (("url", "url"), ("api_key", "password")):
             if getattr(self, name) and shows_secret(option, getattr(self, name)):
@@ -113,6 +114,7 @@ class Emitter:
     """A sender of the events of one run. The caller handles transport errors."""
 
     def __init__(self, settings: OpenLineage, run: LineageRun):
+        # only runs that send events need the extra ``lineage``
         with needs_extras():
             from openlineage.client import OpenLineageClient
         self.settings, self.run = settings, run
@@ -131,6 +133,7 @@ class Emitter:
             inputs.append(self._input(name, written.read.get(name.name)))
         self._send("COMPLETE", inputs, self._outputs(written))
         if written.assertions and self.run.output is not None:
+            # OpenLineage reports checks on the input of a job, and the table is the output of this one
             self._send("COMPLETE", [self._checked(written.assertions)], [], job=f"{self.run.job}.checks")
 
     def fail(self, codes: Sequence[str], written: RunOutput | None = None) -> None:
@@ -228,6 +231,7 @@ class Emitter:
 
 def _transport(settings: OpenLineage) -> dict[str, Any]:
     if settings.file:
+        # in a bucket, there is no folder to create
         if "://" not in settings.file:
             Path(settings.file).parent.mkdir(parents=True, exist_ok=True)
         return {"type": "file", "log_file_path": settings.file, "append": True}
@@ -246,4 +250,5 @@ def _transport(settings: OpenLineage) -> dict[str, Any]:
 def _other_id(run_id: str, job: str) -> str:
     from uuid import UUID, uuid5
 
+    # the same id each time, so that a repeated event does not look like another run
     return str(uuid5(UUID(run_id), job))

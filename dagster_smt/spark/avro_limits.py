@@ -31,6 +31,7 @@ def has_limits(session: Any) -> bool:
         driver = _in_options(session, "driver")
     else:
         driver = _in_this_jvm(session)
+    # in a local session, the executors are threads of the driver's JVM
     local = str(session.conf.get("spark.master", "")).startswith("local")
     limited = driver and (local or _in_options(session, "executor"))
     if not limited:
@@ -69,6 +70,7 @@ def _in_options(session: Any, where: str) -> bool:
     If an option appears twice, the last one applies, as in Java.
     """
     options = []
+    # in this order, because Spark puts the user's extra options after the default ones
     for kind in ("default", "extra"):
         options.append(session.conf.get(f"spark.{where}.{kind}JavaOptions", None) or "")
     properties = dict(re.findall(r"-D([\w.]+)=(\S+)", " ".join(options)))

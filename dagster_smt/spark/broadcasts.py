@@ -37,4 +37,5 @@ def is_small(frame: DataFrame) -> bool:
     # a new frame is needed, because the plan of the old frame may have been created before its blocks
     java: Any = frame.select("*")._jdf
     size = java.queryExecution().optimizedPlan().stats().sizeInBytes()
+    # ``size`` is a Scala ``BigInt``, which py4j does not convert
     return int(str(size)) <= min(_MOST_BYTES, memory // _PART)

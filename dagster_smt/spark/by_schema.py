@@ -103,6 +103,7 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
     for use in uses:
         names[use.schema] = (*names.get(use.schema, ()), use.topic)
     has_few_records = sum(use.records for use in uses) < _RECORDS * len(names)
+    # a single schema needs no extra pass over the window
     if len(names) > 1 and (len(names) > _MOST or has_few_records):
         return ()
     try:
@@ -112,6 +113,7 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
     except Exception as error:  # noqa: BLE001 a schema that nothing can be made of is a matter of its records
         problem_of_record(error)
         return ()
+    # The table has the columns of ``plan``. Each part must fit them, or its rows could not be combined with the others.
     if not _make(plan.after, [one.plan.after for one in schemas]):
         return ()
     if table.value.kind == _ENVELOPE:
@@ -162,6 +164,7 @@ def _envelope_schemas(
     schemas_so_far: list[OneSchema] = []
     for name in planned:
         schema, text = schemas[name], texts[name]
+        # The first schema also gets the records that name no schema, and these may come from any topic.
         there, others = (
             (names[name], None) if schemas_so_far else (plan.topics, tuple(texts[other] for other in planned[1:]))
         )
@@ -217,6 +220,7 @@ def _avro_schemas(
     rest = tuple(map(header_of, list(ids)[1:]))
     schemas_so_far: list[OneSchema] = []
     for avro, (number, topics) in zip(values, ids.items(), strict=True):
+        # The first schema also gets the records that name no schema, and these may come from any topic.
         there, others = (topics, None) if schemas_so_far else (plan.topics, rest)
         typed = plan_chain(plan.chain, key_schema, avro.schema, topics=there, typed=True)
         side = avro_side(header_of(number), avro, narrowed(typed, avro.schema))
@@ -231,6 +235,7 @@ def _make(after: Schema | None, parts: Sequence[Schema | None]) -> bool:
     """Returns True if rows with each schema in ``parts`` fit into a table whose rows have the schema ``after``. For
     example, the fields of a part must all exist in ``after``, with the same types.
     """
+    # with one schema, there is nothing to merge, and the value may be something else than a struct
     if len(parts) == 1:
         return parts[0] == after
     if after is None or after.type is not Type.STRUCT:

@@ -85,6 +85,7 @@ def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
         is null; SMT428 if no column is prepared for the schema of the value.
     """
     convert = _writer(schema, column, where)
+    # such a value needs no conversion, so it need not be compared with None first
     if convert is _same:
         return convert
     return lambda value: None if value is None else convert(value)
@@ -179,6 +180,7 @@ def _struct(schema: Schema, column: Schema, where: str) -> Convert:
         if name in schema.by_name:
             write = column_writer(schema.by_name[name], child, below(where, name))
         else:
+            # the record's schema has no such field, so the value is always None
             write = _same
         writers.append((name, write))
     fields = tuple(writers)
@@ -192,6 +194,7 @@ def _map(schema: Schema, column: Schema, where: str) -> Convert:
     item = column_writer(schema.values, column.values, f"{where}[]")
 
     def write(values: dict[Any, Any]) -> list[tuple[Any, Any]]:
+        # Connect's maps may have a null key; Arrow and Spark accept none
         if None in values:
             hint = "drop the field, or write records instead of columns"
             raise data_error("SMT427", f"{_name_of(where)} has a null key, which Spark's maps cannot hold", hint, "")

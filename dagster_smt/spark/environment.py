@@ -15,6 +15,7 @@ from dagster_smt.spark.versions import missing, supported_java
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "SPARK_SUBMIT_OPTS", "_JAVA_OPTIONS")
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 _DEFAULTS = "spark.driver.defaultJavaOptions"
+# Java 8 calls itself 1.8.0, all later versions begin with their major version: 17.0.2.
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 _ANCIENT = "one date before 1582 or timestamp before 1900 would end every run"
@@ -53,6 +54,7 @@ def check_java() -> int:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         raise _unsupported("SMT601", where, f"{needed}, and the one in {where} does not start", home) from None
+    # Java prints its version to standard error
     match = _VERSION.search(done.stderr + done.stdout)
     if match is None or int(match[1]) not in supported:
         version = match[1] if match else "of an unknown version"

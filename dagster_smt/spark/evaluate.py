@@ -179,6 +179,7 @@ class _Work:
 
     @property
     def lane_parses(self) -> bool:
+        # the result has this column exactly if the lane reads the records
         return _has_left(self.declared)
 
     @cached_property
@@ -231,6 +232,7 @@ def _columns_in_jvm(work: _Work) -> DataFrame:
     lane = work.declared
     if not work.whole:
         return lane
+    # without ``lane``, Python reads the records that the lane has left
     return with_left(lane, _columns(_left(lane), work.plan, work.formats, work.plan, {}, work.ledger, work.beat))
 
 
@@ -354,12 +356,14 @@ def _columns(
     assert after is not None
     keeps_key = plan.chain.keeps_key
     if keeps_key:
+        # a stage may change the record's timestamp, and the table needs the original one
         frame = frame.withColumn(IN_TIMESTAMP, col("timestamp"))
     evaluator = typed_evaluator(
         frame, plan, forms.key, forms.value, avro=avro, ledger=ledger, beat=beat, lane=lane, envelopes=envelopes
     )
     evaluator.run()
     words = [F.col(n) for n in evaluator.touched]
+    # in a table with keys, a null value deletes the row of its key; in other tables with columns, it cannot be a row
     if is_struct(after) and not keeps_key:
         done = _without_tombstones(evaluator)
     else:
@@ -370,6 +374,7 @@ def _columns(
         *map(F.col, ("__topic", "__partition", "__offset")),
         F.col("__status").cast("tinyint").alias("__status"),
         F.col("__stage"),
+        # a problem of the reader comes before all problems of stages
         F.coalesce(F.col("in_problem"), _problem(evaluator)).alias("__problem"),
         (F.array(*words) if words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))).alias("__touched"),
     ]
@@ -419,6 +424,7 @@ def _topic(evaluator: TypedEvaluator) -> Column:
 def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:
     gone = _gone(evaluator)
     number = evaluator.why(NO_COLUMNS)
+    # a record that was dropped or has failed may also have no value, and keeps its first outcome
     failed = (F.col("__status") == 0) & gone
     changed = {
         "__why": F.when(failed, F.lit(number)).otherwise(F.col("__why")),
@@ -435,6 +441,7 @@ def _problem(evaluator: TypedEvaluator) -> Column:
     column = F.lit(None).cast(PROBLEM_TYPE)
     for number, problem in enumerate(evaluator.problems):
         what = evaluator.classes.get(number)
+        # the statement of an unforeseen exception ends with its class (SMT430), which differs between records
         about = F.coalesce(*map(F.col, what)) if what else None
         column = F.when(F.col("__why") == number, problem_struct(problem, about)).otherwise(column)
     return column

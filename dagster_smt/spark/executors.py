@@ -28,6 +28,7 @@ SHIPPING = (
 )
 """The remedy in every message about a module or file that executors lack."""
 
+# The two numbers in Spark's message: Python in worker has different version: 3.11 than that in driver: 3.12.
 _PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH\]?.*?(\d\.\d+).*?(\d\.\d+)", re.DOTALL)
 _NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '([\w.]+)'")
 _ROWS = 10_000
@@ -48,6 +49,7 @@ def check_executors(session: SparkSession) -> None:
         return
     look = F.udf(probe(PACKAGE, MODULES), "string")
     try:
+        # executors with the same modules and code give the same answer, so few rows come back
         rows = session.range(_ROWS).select(look("id").alias("answer")).distinct().collect()
     except PySparkException as error:
         if problem := failed_look(str(error)):
@@ -56,6 +58,7 @@ def check_executors(session: SparkSession) -> None:
     problems = lacking([json.loads(row.answer) for row in rows])
     if problems:
         raise UnsupportedError(problems)
+    # only now, so that a session that has failed the check is checked again
     _checked.add(session)
 
 
@@ -91,6 +94,7 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
         import json
         from importlib.resources import files
 
+        # the task calls this function for each row, but the answer stays the same
         if "found" not in known:
             missing = []
             for name in names:

@@ -52,6 +52,7 @@ class _HeldBack:
         topic = str(row["topic"])
         parts: tuple[Part, ...] = ("value", "key")
         for part in parts:
+            # Kafka's key and value are bytes, or null for a tombstone or a record without a key
             content = row[part]
             if isinstance(content, bytes):
                 paths = set()

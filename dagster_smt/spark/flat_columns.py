@@ -55,6 +55,7 @@ def columns_of(layout: Layout | None) -> set[str]:
     if layout is None:
         return set()
     if isinstance(layout, Leaf):
+        # ``read_value.f0`` is a field of the column ``read_value``
         return {layout.column.partition(".")[0]}
     below = set[str]().union(*map(columns_of, layout.fields.values()))
     return below | ({layout.present} if layout.present else set())

@@ -53,6 +53,8 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
     archive = Path(_archives().name, name)
     part = archive.with_suffix(".part")
     _pack(classes_for(chain.foreign), part)
+    # All sessions share the folder. So executors of another session may just be reading an archive with this name, and
+    # must not see half of the new one.
     part.replace(archive)
     try:
         if is_connect(session):
@@ -86,6 +88,7 @@ def _pack(classes: Classes, archive: Path) -> None:
     folders: dict[str, Iterable[Path]] = {_CONNECT: (*classes.connect, JAR)}
     for number, plugin in enumerate(classes.plugins):
         folders[f"{number:04}"] = plugin.jars
+    # jars are compressed already
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         for folder, jars in folders.items():
             for jar in jars:
@@ -107,6 +110,8 @@ def classes_here(chain: Chain) -> Classes | None:
     if not archive.is_file():
         return None
     folder = archive.with_name(archive.name.removesuffix(".zip"))
+    # All Python workers of the machine share the folder, and several of them may begin at once. A worker that dies
+    # while it unpacks leaves only its own part behind.
     with FileLock(f"{folder}.lock"):
         if not folder.is_dir():
             part = folder.with_name(f"{folder.name}.{os.getpid()}")

@@ -103,6 +103,7 @@ def words(entries: int) -> int:
 
 def timestamp_micros(batch: pa.RecordBatch) -> pa.Array:
     """Returns the timestamps of ``batch`` in microseconds. The batch has Kafka's columns."""
+    # as numbers, because Python's ``datetime`` ends with the year 9999, and Spark's timestamps do not
     return batch.column("timestamp").cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
 
 

@@ -192,6 +192,7 @@ def session_settings(
     packages = {*packages, *_packages_of_settings(conf)}
     for package in sorted(packages):
         needed = dict(SETTINGS.get(package, {}))
+        # the user's settings already bring the package, perhaps in another version, and two versions would clash
         if not re.search(_artifact(package), brought):
             coordinates = PACKAGES.get(minor, {}).get(package)
             if coordinates is None:
@@ -203,6 +204,7 @@ def session_settings(
     _add(settings, lane)
     if lane and packages >= {"delta", "s3"} and minor in CONDITIONAL_WRITES:
         settings.setdefault(LOG_STORE, LOG_STORE_CLASS)
+    # ``settings`` last, because a setting of the user takes precedence
     return {**copies_with_secrets(settings), **settings}
 
 
@@ -251,6 +253,7 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
     for p in conf.get("spark.jars.packages", "").split(","):
         if p:
             packages.append(p)
+    # with settings of Ivy, the user wants other repositories or jars than the known ones
     if not packages or not JARS.keys() >= {*packages} or any(key.startswith(_OF_IVY) for key in conf):
         return dict(conf)
     jar_names = []
@@ -261,6 +264,7 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
     jars = []
     for name in names:
         jars.append(home / "jars" / f"{name}.jar")
+    # an interrupted download may leave half a jar
     if not all(map(is_zipfile, jars)):
         return dict(conf)
     settings = {}
@@ -311,6 +315,7 @@ def remedy(package: str, session: Any) -> str:
     minor = minor_of(session.version)
     coordinates = PACKAGES.get(minor, {}).get(package) or f"the {package} package for Spark {minor}"
     if minor in VERSIONS:
+        # PACKAGES has the coordinates for PyPI's PySpark; the session may be a distribution with another Scala
         coordinates = coordinates.replace(f"_{VERSIONS[minor].scala}:", f"_{scala_of(session)}:")
     parts = [f"add {coordinates} to spark.jars.packages"]
     for key, value in SETTINGS.get(package, {}).items():

@@ -121,13 +121,16 @@ def _reading(schema: Schema) -> Convert:
         return lambda values: [item(v) for v in values]
     if schema.type is Type.MAP:
         key, item = reader(schema.keys), reader(schema.values)
+        # pyarrow returns a map as a list of pairs, Spark as a dict
         return lambda values: {as_key(key(k)): item(v) for k, v in dict(values).items()}
     if schema.type is Type.BYTES and schema.logical is None:
+        # a UDF of Spark receives a bytearray
         return bytes
     return _same
 
 
 def _parts(row: Any) -> Any:
+    # pyarrow's ``to_pylist`` returns dicts, and Spark's UDFs receive rows
     if isinstance(row, dict):
         return row.values()
     return row

@@ -43,6 +43,7 @@ class Column:
     """A Spark SQL expression as text. See ``pyspark.sql.Column`` for the methods."""
 
     __slots__ = ("name", "needs", "text")
+    # a class that defines ``__eq__`` has no hash by default
     __hash__ = object.__hash__
 
     def __init__(self, text: str, needs: Needs | None = None, name: str | None = None):
@@ -163,6 +164,7 @@ class _Joined(Column):
 def _halved(operator: str, operands: tuple[str, ...]) -> str:
     if len(operands) == 1:
         return operands[0]
+    # with 300 operands in a row, Spark's parser would recurse 300 times; in halves, it recurses nine times
     half = len(operands) // 2
     return f"{quoted(operator)}({_halved(operator, operands[:half])}, {_halved(operator, operands[half:])})"
 
@@ -219,9 +221,12 @@ def _literal(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Decimal):
+        # without an exponent, which SQL would read as a double; BD makes a decimal of it
         return f"{value:f}BD"
+    # SQL has no literals for NaN and infinity
     if value != value or value in (float("inf"), float("-inf")):
         return f"CAST('{value}' AS DOUBLE)"
+    # without D, SQL would read a decimal
     return f"{value!r}D"
 
 
@@ -298,6 +303,7 @@ def call_function(name: str, *arguments: Operand) -> Column:
     """
     known = _TEXTS.get(name, ())
     for number, argument in enumerate(arguments):
+        # in PySpark's own functions, a string means a column in most positions, and a literal in some
         if isinstance(argument, str) and number not in known:
             raise TypeError(f"{name}: say F.col({argument!r}) or F.lit({argument!r})")
     return _called(name, *arguments)
@@ -321,6 +327,7 @@ def _of_elements(name: str, *others: str) -> Callable[[Column, Callable[..., Col
     """
 
     def higher_order(container: Column, function: Callable[..., Column]) -> Column:
+        # unique names, so that a lambda inside a lambda does not hide the outer element
         variables = [f"_x{next(_numbers)}" for _ in inspect.signature(function).parameters]
         body = lit(function(*map(Column, variables)))
         if body.needs:
@@ -408,8 +415,10 @@ def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
     results = {}
     for n, (f, arguments) in needs.items():
         if n not in inner:
+            # SQL text cannot call the UDF object, so this column is PySpark's own
             results[n] = f(*(spark_functions.expr(a.text) for a in arguments))
     frame = frame.select("*", *(column.alias(name) for name, column in results.items()))
+    # results that only other Python functions needed
     gone = [name for name in inner if name not in needs]
     if gone:
         return _all_except(frame, gone)

@@ -27,6 +27,7 @@ def fits_decimal(value: Decimal, scale: int, precision: int = MAX_DIGITS) -> boo
     """Returns True if Spark's ``decimal(precision, scale)`` can hold ``value`` exactly."""
     if not value:
         return True
+    # Python's default context would round to 28 digits, and refuse exponents beyond 999999
     scaled = value.scaleb(scale, Context(prec=len(value.as_tuple().digits), Emax=MAX_EMAX, Emin=MIN_EMIN))
     return scaled.adjusted() < precision and scaled == scaled.to_integral_value()
 
@@ -66,6 +67,7 @@ def literal(value: Any, schema: Schema) -> Column:
         parts: list[Column] = []
         for k, v in value.items():
             parts.extend((literal(k, schema.keys), literal(v, schema.values)))
+        # the cast gives an empty map its type, and a null inside it as well
         return F.create_map(*parts).cast(internal_type(schema))
     if isinstance(value, bytes):
         return F.lit(bytearray(value))

@@ -11,8 +11,8 @@
 | Timestamp | timestamp |
 | ARRAY, MAP, STRUCT | array, map, struct |
 
-The attributes that Spark's types lack (name, version, doc, parameters, default, logical type) are in the column
-metadata under ``connect``, as schema JSON.
+The attributes that Spark's types lack (name, version, doc, parameters, logical type) are in the column metadata under
+``connect``, as schema JSON. Defaults are not in the metadata.
 """
 
 from typing import Any
@@ -133,6 +133,7 @@ def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
     metadata: dict[str, Any] = {}
     described = schema.name or schema.version or schema.doc or schema.parameters or schema.default is not None
     if described or not schema.optional:
+        # the fields of a struct are columns of Spark with metadata of their own
         plain = schema.with_(fields=(), values=None, keys=None, default=None)
         metadata["connect"] = schema_to_json(plain)
     if schema.doc:
@@ -150,6 +151,7 @@ def connect_schema(data_type: T.DataType, *, nullable: bool = True) -> Schema:
 
 def _connect(data_type: T.DataType) -> Schema:
     if isinstance(data_type, T.DecimalType):
+        # a schema without a precision has 38 digits
         return decimal(data_type.scale, data_type.precision if data_type.precision < MAX_DIGITS else None)
     if isinstance(data_type, T.DateType):
         return date()

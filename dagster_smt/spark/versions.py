@@ -138,6 +138,8 @@ def check_version(session: Any) -> None:
         statement = f"the session runs Spark {there}, and this package knows {', '.join(VERSIONS)}"
         hint = f"use a session of one of these, or a newer dagster_smt: `pip install 'pyspark~={NEWEST}.0'` locally"
         raise UnsupportedError(Problem("SMT648", "the Spark session", statement, hint))
+    # A PySpark 4 of this process with a Spark Connect server 3.5: ``missing`` only knows this process, and would
+    # promise features that the server lacks.
     if there.startswith("3.") and not missing():
         older = f"the server runs Spark {there}, older than the PySpark of this process"
         hint = f"install the server's version here: `pip install 'pyspark~={there}.0'`"
@@ -168,6 +170,7 @@ def settings_of(session: Any) -> dict[str, str]:
         return shown_settings
     settings = {}
     pairs = session._jsparkSession.conf().getAll().iterator()
+    # py4j converts no Scala map, so its iterator is read one pair at a time
     while pairs.hasNext():
         pair = pairs.next()
         settings[pair._1()] = pair._2()

@@ -168,6 +168,7 @@ def possible_ways(facts: Facts) -> list[Way]:
     """
     ways = []
     for way in WAYS:
+        # None counts as possible: the fact is not known yet
         taken = way.takes(facts)
         if taken is not False:
             ways.append(way)

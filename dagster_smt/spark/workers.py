@@ -45,6 +45,10 @@ def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schem
 
 @dataclass(frozen=True)
 class _InWorker:
+    """A picklable function for ``DataFrame.mapInArrow``. It calls ``function`` with batches that have 32-bit offsets.
+    An ``EngineError`` becomes a ``WorkerError``, whose problems the driver can read.
+    """
+
     function: Callable[[Batches], Batches]
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -101,7 +105,8 @@ def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Yields ``batch`` in parts that are small enough for 32-bit offsets."""
+    """Yields ``batch`` in parts of at most ``_MOST_BYTES`` (1 GiB), because 32-bit offsets reach only 2 GiB."""
+    # one row cannot be divided, however large it is
     if batch.nbytes <= _MOST_BYTES or batch.num_rows < 2:
         yield batch
         return
@@ -163,9 +168,12 @@ def keep_directories() -> None:
     """
     finders: dict[str, Any] = sys.path_importer_cache
     for place, finder in list(finders.items()):
+        # not ``isinstance``, which would also replace the finders of an earlier call
         if type(finder) is zipimporter:
+            # ``_files`` is private; if a later Python has no such attribute, the archive counts as one with modules
             if any(name.endswith((".py", ".pyc")) for name in getattr(finder, "_files", (".py",))):
                 finders[place] = _Steady(place)
             else:
                 finders[place] = _Nothing()
+                # Python also keeps the directory in this module
                 getattr(zipimport, "_zip_directory_cache", {}).pop(place, None)

@@ -39,8 +39,11 @@ def rows_of_arrays(frame: DataFrame) -> DataFrame:
     """
     added = [T.StructField(IN_ELEMENT, T.IntegerType()), T.StructField(_PARTS, T.ArrayType(T.BinaryType()))]
     split = map_in_arrow(frame, _Split(), T.StructType([*frame.schema.fields, *added]))
+    # ``outer`` keeps the row of a value that is no array, and the row of an empty array
     rows = split.select(*split.columns, F.posexplode_outer(_PARTS).alias("smt_position", "smt_part"))
+    # the original value is null where the value was an array, so this is an element or the whole value
     value = F.coalesce("smt_part", "value").alias("value")
+    # 0 + position for elements, -1 + 0 for an empty array, and null for a value that was no array
     number = (F.col(IN_ELEMENT) + F.coalesce("smt_position", F.lit(0))).alias(IN_ELEMENT)
     columns = []
     for name in frame.columns:
@@ -86,5 +89,6 @@ def with_element_named(evaluated: DataFrame) -> DataFrame:
     parts = []
     for name in PROBLEM_FIELDS:
         parts.append((statement if name == "statement" else problem[name]).alias(name))
+    # a key that cannot be read concerns the record, not one element
     about = problem.isNotNull() & (number > EMPTY) & (F.col("__stage") != KEY_CONVERTER)
     return evaluated.withColumn("__problem", F.when(about, F.struct(*parts)).otherwise(problem))

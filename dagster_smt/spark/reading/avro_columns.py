@@ -88,8 +88,10 @@ class AvroSide:
         are null.
         """
         end = avro_out(INT64).write(_MARK)
+        # positions in SQL begin with 1, so this is everything after the header
         text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(end))
         text = text.cast("binary")  # with some session settings, ``concat`` converts bytes into strings
+        # In the default mode, FAILFAST, one malformed record would end the job. PERMISSIVE returns null fields instead.
         options = F.create_map(F.lit("mode"), F.lit("PERMISSIVE"))
         return F.call_function("from_avro", text, F.lit(self.text), options)
 
@@ -134,9 +136,11 @@ class AvroSide:
                 bytes.
         """
         yield (F.length(side) < HEADER) | ~side.startswith(b"\0"), no_header().problem
+        # after the check of the header's form, so that a value without a header gets the problem of Python's reader
         yield ~side.startswith(self.header), unplanned("").problem
         yield F.length(side) > MAX_BYTES + HEADER, too_long().problem
         reached = F.coalesce(parsed.getField(_END) == _MARK, F.lit(False))
+        # null if the value cannot be decoded; another number if bytes of the record are left over
         yield ~reached, unreadable().problem
         value = self.value(parsed)
         places = [(value, self.schema)]
@@ -183,6 +187,7 @@ def _is_record(schema: Schema) -> bool:
 def reads_avro(session: SparkSession) -> bool:
     """Returns True if ``session`` has the function ``from_avro``."""
     try:
+        # Spark resolves the function at once, but runs no job
         session.range(0).selectExpr("from_avro(CAST(NULL AS BINARY), '\"int\"')")
     except AnalysisException:
         return False
@@ -191,6 +196,15 @@ def reads_avro(session: SparkSession) -> bool:
 
 @dataclass
 class _Names:
+    """A translator of Avro schemas into schemas with technical names.
+
+    Attributes:
+        known: Maps the names of types in the schema to their definitions.
+        top: The new names of the top-level fields.
+        numbers: Numbers for the new names of types, such as ``t0``.
+        nested: The number of arrays and maps around the current part of the schema.
+    """
+
     known: Mapping[str, Any]
     top: Sequence[str]
     numbers: Iterator[int] = field(default_factory=count)
@@ -206,9 +220,11 @@ class _Names:
         """
         if isinstance(avro, list):
             return self._union(avro, schema, top)
+        # the name of a type that the schema has defined before, or of a primitive type such as "long"
         if isinstance(avro, str):
             avro = self.known.get(avro, {"type": avro})
         kind = avro["type"]
+        # a type may be wrapped in itself: {"type": {"type": "string"}}
         if isinstance(kind, list | dict):
             return self.bare(kind, schema, top=top)
         if schema.logical == "Decimal":
@@ -218,6 +234,7 @@ class _Names:
             names = self.top if top else internal_names(schema)
             children = []
             for n, (_, child) in zip(names, schema.fields, strict=True):
+                # a decimal in a field that nothing needs must not fail, even if it has more than 38 digits
                 children.append(_raw(child) if top and n[0] == _SKIPPED else child)
             parts = zip(names, avro["fields"], children, strict=True)
             field_type = self._field_at_top if top else self.bare
@@ -239,6 +256,7 @@ class _Names:
         return kind
 
     def _items(self, avro: Any, schema: Schema) -> Any:
+        # the depth of the current branch; ``bare`` comes back here for arrays in arrays
         self.nested += 1
         if self.nested > _MOST_NESTED:
             raise UnableError("arrays in arrays")
@@ -259,6 +277,7 @@ class _Names:
 
     def _union(self, members: list[Any], schema: Schema, top: bool) -> Any:
         others = [member for member in members if member != "null"]
+        # only ["null", T] is a plain optional value: Connect makes a struct of any other union
         if len(members) != 2 or len(others) != 1 or top:
             raise UnableError("a union")
         results = []
@@ -270,6 +289,7 @@ class _Names:
         """Returns the decimal type ``avro`` with as many digits as Spark allows, because Connect does not limit the
         digits of decimals.
         """
+        # Avro does not accept 38 digits for a fixed type of a few bytes.
         if not 0 <= schema.scale <= MAX_DIGITS or avro["type"] == "fixed":
             raise UnableError("a decimal")
         return {"type": "bytes", "logicalType": "decimal", "precision": MAX_DIGITS, "scale": schema.scale}
@@ -318,6 +338,7 @@ def _texts(column: Column, schema: Schema) -> Iterator[Column]:
     elif _is_text(schema):
         yield ~F.coalesce(F.is_valid_utf8(column), F.lit(True))
     elif schema.type is Type.MAP and schema.values:
+        # keys are never null, and Avro's keys are always strings
         yield F.exists(F.map_keys(column), lambda key: ~F.is_valid_utf8(key))
         yield from _inside(F.map_values(column), schema.values)
     elif schema.type is Type.ARRAY and schema.values:
@@ -336,6 +357,7 @@ def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[C
     def holds(number: int) -> Callable[[Column], Column]:
         return lambda value: F.coalesce(wrong(value)[number], F.lit(False))
 
+    # a lambda of SQL returns one column, so each fault gets an ``exists`` of its own
     for number in range(len(wrong(column))):
         yield F.exists(column, holds(number))
 
@@ -347,7 +369,9 @@ def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | Non
     if schema.logical == "Timestamp":
         yield F.coalesce(~column.between(-MAX_MILLIS, MAX_MILLIS), F.lit(False)), unfit(schema, where).problem
     elif schema.logical == "Decimal":
+        # ``from_avro`` reads 38 digits, but the table's column may hold fewer
         if (schema.precision or MAX_DIGITS) < MAX_DIGITS:
+            # the first number that is too large: 1000 for decimal(5, 2)
             most = Decimal(f"1E{(schema.precision or 0) - schema.scale}")
             yield F.coalesce(F.abs(column) >= F.lit(most), F.lit(False)), unfit(schema, where).problem
     elif schema.type is Type.STRUCT:

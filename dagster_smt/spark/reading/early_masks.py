@@ -44,6 +44,7 @@ def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
     steps = list(plan.steps)
     for number, step in enumerate(plan.steps):
         own = _only_masks(step)
+        # only a prefix of the chain qualifies, because a stage before a mask must see the original value
         if not own:
             break
         masks |= own
@@ -53,6 +54,7 @@ def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
 
 def _idle(plan: StagePlan) -> StagePlan:
     assert plan.after is not None
+    # the entries in ``touched`` stay, so that Spark still counts the masked records
     return replace(plan, after=replace(plan.after, key=plan.before.key, value=plan.before.value))
 
 
@@ -62,8 +64,10 @@ def _only_masks(step: Step) -> dict[Place, Any] | None:
     """
     plan, masks = step.plan, dict[Place, Any]()
     before, after = plan.before, plan.after
+    # variant 0 before and after the stage: all records have one schema, as the reader assumes
     if after is None or after.dropped or plan.condition is not True or step.variant or step.taken:
         return None
+    # nothing else may have changed, such as the topic or the headers
     if replace(after, key=before.key, value=before.value, touched=before.touched) != before:
         return None
     for side, old, new in (("key", before.key, after.key), ("value", before.value, after.value)):
@@ -89,9 +93,11 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
         fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
         return node.present == Ref(path) and all(_same(*field, masks) for field in fields)
     match node.expr:
+        # A mask with ``KeepNull`` leaves nulls alone. Other masks replace nulls with a default, which only Spark does.
         case Call(KeepNull(), (value, Const(mask))) if value == Ref(path) and node.schema.type not in _CONTAINERS:
             masks[place] = mask
             return _fits(mask, node.schema)
+        # only masks of all elements: a column of the reader has no room for a condition on the position or key
         case Each(container, _, Every(), item, body) if container == Ref(path) and body is not None:
             return _same(body, (item,), (*place, None), masks)
     return node.expr == Ref(path)
@@ -119,6 +125,7 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
     """
     if not masks:
         return None
+    # the empty path is the value itself
     if () in masks:
         kind = arrow_type(schema)
         mask, null = pa.scalar(column_writer(schema, schema)(masks[()]), kind), pa.scalar(None, kind)
@@ -146,6 +153,7 @@ def below(masks: Masks, step: str | None) -> dict[Place, Any]:
 
 
 def _gone(column: pa.Array) -> pa.Array | None:
+    # pyarrow takes the missing mask (None) for "no nulls", and need not compute one
     if column.null_count:
         return column.is_null()
     return None

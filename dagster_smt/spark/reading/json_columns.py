@@ -139,6 +139,7 @@ class ReadColumns:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         readers = [_TextReader(side) for side in self.sides]
+        # the more columns, the fewer rows at once, so that the number of Python objects stays the same
         rows = max(1, _VALUES // sum(len(side.columns()) + 1 for side in self.sides))
         for batch in batches:
             for first in range(0, batch.num_rows, rows):
@@ -182,6 +183,7 @@ class _TextReader:
         try:
             return self._columns(texts)
         except Exception as error:  # noqa: BLE001 whatever the error is, one of the texts causes it
+            # raises the error again if no record can be its cause, such as a lack of memory
             problem = problem_of_record(error)
         if len(texts) <= 1:
             return {**self._nothing(len(texts)), self.side.bad: problem_column({0: problem}, len(texts))}
@@ -273,6 +275,7 @@ def _is_modest(text: bytes) -> bool:
         RecursionError: The text may exceed a limit. Only the slower reader of the Python evaluator (``formats.json``)
             can check this exactly.
     """
+    # Brackets in strings count as well. That is cheap, and only sends a few valid texts to the slower reader.
     if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
         raise RecursionError
     zeros = text.translate(_TO_ZEROS)
@@ -286,10 +289,12 @@ def _has_types(schema: Schema) -> bool:
     unusual field names, and for maps whose keys are not strings.
     """
     if schema.type is Type.STRUCT:
+        # msgspec accepts no names with quotes, backslashes or control characters
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
         return names and all(map(_has_types, schema.by_name.values()))
     if schema.logical == "Decimal" or schema.mislabelled:
         return False
+    # Connect's JSON for such a map is an array of pairs
     if schema.type is Type.MAP and (schema.keys is None or schema.keys.type is not Type.STRING):
         return False
     return schema.values is None or _has_types(schema.values)
@@ -303,6 +308,7 @@ def _kind(schema: Schema, form: Format) -> Any:
     if schema.type in INTEGER_BITS:
         least, most = _limits(schema)
         kind = Annotated[int, msgspec.Meta(ge=least, le=most)]
+        # in this format, a date or timestamp may be a string
         if moment_parser(schema, form) is not None:
             kind = kind | str
     elif schema.type is Type.STRUCT:
@@ -338,6 +344,8 @@ def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
     for number, (name, child) in enumerate(schema.fields):
         default = None if _takes_null(child, form) else msgspec.NODEFAULT
         fields.append((f"f{number}", _kind(child, form), msgspec.field(name=name, default=default)))
+    # ``kw_only``, because a required field may come after an optional one. Without ``gc``, the cycle collector does not
+    # track the objects, which form no cycles.
     return msgspec.defstruct("Row", fields, gc=False, kw_only=True)
 
 
@@ -368,6 +376,7 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
     kind, convert = arrow_type(schema), None
     parse = moment_parser(schema, form)
     if schema.type in (Type.BYTES, Type.FLOAT32):
+        # nulls pass through here; a default is filled in below
         convert = reader(schema.with_(optional=True, default=None), form)
 
     def build(values: Sequence[Any]) -> pa.Array:
@@ -418,6 +427,7 @@ def _no_default(build: Build, default: Any) -> Build:
         return build
 
     def build_without(values: Sequence[Any]) -> pa.Array:
+        # only the slower reader fills in the default of a struct, an array or a map
         if None in values:
             raise _LongWay
         return build(values)
@@ -435,6 +445,7 @@ def _struct_builder(schema: Schema, form: Format) -> Build:
         else:
             gone = None
         if not fields:
+            # ``StructArray.from_arrays`` takes the length from its children, and there are none
             return pa.array([None if v is None else {} for v in values], pa.struct([]))
         columns = _transposed(values, len(builders))
         children = [build(column) for build, column in zip(builders, columns, strict=True)]
@@ -449,6 +460,7 @@ def _offsets(values: Sequence[Any]) -> pa.Array:
     null.
     """
     ends = list(accumulate((len(v) if v else 0 for v in values), initial=0))
+    # ``ends`` has one item more than ``values``: the end of the last list, which is added at the end
     return pa.array([None if v is None else at for v, at in zip(values, ends, strict=False)] + ends[-1:], pa.int32())
 
 

@@ -71,8 +71,11 @@ def read_in_lane(
         result = F.col(_result(side))
         value = result.getField("value")
         read += [
+            # Java returns either a value, or no value with a status. A row without a value is a null in the topic, or
+            # is left.
             value.alias(side.column),
             F.when(value.isNotNull(), F.lit(True)).alias(side.there),
+            # the lane reports no problem: it leaves a bad text to Python, which does
             F.lit(None).cast(PROBLEM_TYPE).alias(side.bad),
             (result.getField("status") == F.lit(LEFT)).alias(is_left(side)),
         ]
@@ -95,5 +98,6 @@ def _call(side: SideColumns, program: str) -> Column:
     for name, child in side.columns().items():
         fields.append(T.StructField(name, plain_type(child)))
     row = T.StructType(fields)
+    # Java does not read the third argument. The type of this null is the type of the function's result.
     arguments = F.col(side.side), F.lit(program), F.lit(None).cast(row)
     return Column(f"{CATALOG}.columns({', '.join(argument.text for argument in arguments)})")

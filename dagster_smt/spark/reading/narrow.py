@@ -60,6 +60,7 @@ def _needed(plan: Plan) -> set[str]:
 
 
 def _is_in(source: str, field: str) -> bool:
+    # ``value.a`` contains ``value.a.b`` and ``value.a[].b``, but not ``value.ab``
     return source == field or source.startswith((f"{field}.", f"{field}["))
 
 
@@ -71,6 +72,7 @@ def _of_result(node: Node | None, inside: bool) -> set[str]:
     """
     if node is None:
         return set()
+    # the root's own null needs no field: the reader's column ``there`` shows it
     own = node.sources if inside or isinstance(node, Cell) else ()
     children = node.fields if isinstance(node, Group) else ()
     return set(own).union(*(_of_result(child, inside=True) for _, child in children))
@@ -102,6 +104,7 @@ def _computed(node: Node | None) -> list[Ref]:
     if node is None:
         return []
     if isinstance(node, Cell):
+        # a plain copy computes nothing; if the copy reaches the output, ``_of_result`` counts its field
         if isinstance(node.expr, Ref):
             return []
         return refs_in(node.expr)

@@ -83,6 +83,7 @@ def typed_evaluator(
     if value.known_schema is None and "value" not in avro:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
+    # Spark itself decodes Avro, so no reader of this package could apply masks; they stay stages of the plan.
     rest, masks = (plan, {}) if avro else early_masks(plan)
     start = _Start(frame, plan, headers, masks, lane, envelopes)
     for side, form in {"value": value, "key": key}.items():
@@ -91,6 +92,8 @@ def typed_evaluator(
         elif side == "value" or (plan.key is not None and form.known_schema is not None):
             start.read(side, form)
     state, early = start.state(), EarlyCalls(start.fields, in_lane=lane)
+    # This run only builds expressions (its frame is None). It tells ``early`` which Python rules the reader must apply,
+    # because the reader is built before the stages run.
     if any(map(runs_python, rest.steps)):
         TypedEvaluator(rest, None, [], state, ledger=ledger, early=early).run()
     early.settled = True
@@ -162,6 +165,7 @@ class _Start:
             if needed:
                 needed_columns.append(name)
         self.metadata = (*_COORDINATES, *needed_columns)
+        # the prefix ``in_`` keeps a column until the result, as ``TypedEvaluator._keep`` does
         extra = [c for c in frame.columns if c.startswith("in_")]
         unreadable = (F.col("timestampType") == UNREADABLE_TIMESTAMP).alias("unreadable")
         timestamps = {
@@ -209,6 +213,7 @@ class _Start:
     def _json(self, side: str, form: Format) -> None:
         whole = form.known_schema
         assert whole is not None
+        # Both calls only check: a schema or a default that Spark cannot hold must end the run before it reads a record.
         spark_type(whole, side)
         check_defaults(whole, side)
         is_whole = side != "value" or form.kind in READ_WHOLE or side in self.envelopes
@@ -223,6 +228,7 @@ class _Start:
         check_defaults(read.schema, side)
         data, columns = F.col(side), SideColumns(side, form, read.needed)
         raw = f"raw_{side}"
+        # Each ``_select`` below is a step of its own, because its expressions refer to columns of the step before.
         self._select([*map(F.col, self.columns), read.parsed(data).alias(raw)])
         texts = {}
         for name in read.texts:
@@ -239,6 +245,7 @@ class _Start:
             doubts.append(F.when(wrong, problem_struct(problem)))
         why = F.when(data.isNotNull(), F.coalesce(*doubts)).alias(columns.bad)
         self._select([*map(F.col, self.columns), why])
+        # Where the bytes cannot be read, Spark may have filled some fields. They must not look like a value.
         good = data.isNotNull() & F.col(columns.bad).isNull()
         parts = {columns.column: read.value(F.col(raw)), columns.there: F.lit(True)}
         for column in texts.values():
@@ -277,8 +284,11 @@ class _Start:
             fields: dict[str, Layout] = {}
             for name, child in whole.fields:
                 read = f"{columns.column}.{known[name]}" if name in known else None
+                # ``whole`` may have more fields than ``schema``: a field that nothing needs is not read, and becomes
+                # null here
                 column = (apart or {}).get(known.get(name, "")) or _column(side, read, child, computed)
                 fields[name] = Leaf(column, child)
+                # with ``apart``, Spark decodes Avro, and there is no Python or Java reader that could apply a rule
                 if read is not None and apart is None:
                     self.fields[column] = (columns.column, known[name])
             self.layouts[side] = Struct(whole, columns.there, fields)
@@ -289,7 +299,7 @@ class _Start:
         self.columns = [column.name or "" for column in columns]
 
     def state(self) -> State:
-        """The first state for the evaluator. It says in which columns the fields of key, value and metadata are."""
+        """Returns the evaluator's first state: the columns of the fields of key and value, and of the metadata."""
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
@@ -304,9 +314,11 @@ class _Start:
             status = F.when(empty, F.lit(1)).otherwise(status)
             stage = F.when(empty, F.lit(VALUE_CONVERTER)).otherwise(stage)
         problem = F.lit(None).cast(PROBLEM_TYPE)
+        # The value comes first and the key second, so the key's conditions are the outermost and win.
         for number, side in enumerate(self.layouts):
             bad, text = self._bad(side)
             if side in self.messages:
+                # Such a message is no failure: as in Flink, it gives no row, and counts as dropped (decision 26).
                 without = F.coalesce(text.getField("code") == F.lit(NO_ROW.code), F.lit(False))
                 status = F.when(without, F.lit(1)).otherwise(status)
                 stage = F.when(without, F.lit(_CODES[side])).otherwise(stage)
@@ -315,17 +327,21 @@ class _Start:
             stage = F.when(bad, F.lit(_CODES[side])).otherwise(stage)
             why = F.when(bad, F.lit(number)).otherwise(why)
             problem = F.coalesce(text, problem)
+        # last, so that it overrides the problems of key and value
         gone = F.coalesce(F.col("unreadable"), F.lit(False))
         status, stage = F.when(gone, F.lit(2)).otherwise(status), F.when(gone, F.lit(VALUE_CONVERTER)).otherwise(stage)
         why = F.when(gone, F.lit(len(self.problems))).otherwise(why)
         problem = F.when(gone, problem_struct(UNREADABLE)).otherwise(problem)
         self.problems.append(UNREADABLE)
         passed_on = []
+        # ``in_``: the caller's columns; ``read_``: the reader's structs; ``s_``: texts, and values converted after
+        # reading; ``unread_``: nulls for the fields that nothing needs
         for c in self.columns:
             if c.startswith(("in_", "s_", "read_", "unread_")):
                 passed_on.append(F.col(c))
         if self.left:
             is_left = reduce(or_, map(F.col, self.left))
+            # one side that the lane cannot read is enough: Python then reads the whole record
             status = F.when(is_left, F.lit(LEFT)).otherwise(status)
             record_columns = []
             for name, column in self.record.items():
@@ -358,10 +374,12 @@ class _Start:
             columns_of_sides.append(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))))
         sides = tuple(columns_of_sides)
         programs = lane_programs(sides) if self.lane else None
+        # a key of strings or bytes that nothing needs would only travel to the reader and back
         if needs_key(self.plan):
             idle = []
         else:
             idle = [c for c in self.columns if c == "s_key"]
+        # only the lane leaves records to Python, so only then must the original record stay in the row
         unread = ("key", "value", *idle, *([] if programs else self.record.values()))
         passed_on = [c for c in self.columns if c not in unread]
         columns = [F.lit(None).cast(self.frame.schema[c].dataType).alias(c) for c in idle] + [
@@ -374,6 +392,7 @@ class _Start:
             self.left = [is_left(side) for side in sides]
             columns += map(F.col, self.left)
             self.frame = read_in_lane(self.frame, sides, programs, passed_on)
+        # the Python reader below reads only declared JSON; the caller then evaluates envelopes in another way
         elif self.envelopes:
             raise NoJavaError
         else:
@@ -389,6 +408,7 @@ class _Start:
             if side.apart and read:
                 read = [T.StructField(side.column, T.StructType(read))]
             fields += [*read, T.StructField(side.there, T.BooleanType()), T.StructField(side.bad, PROBLEM_TYPE)]
+        # only these columns travel to the Python worker
         rows = select(self.frame, *map(F.col, (*passed_on, *(side.side for side in sides))))
         return map_in_arrow(rows, ReadColumns(tuple(sides), tuple(passed_on)), T.StructType(fields))
 
@@ -402,11 +422,13 @@ def _column(side: str, read: str | None, schema: Schema, computed: dict[str, Col
     """
     if read is None:
         column = F.lit(None).cast(internal_type(schema))
+        # all unread fields of the same type share one column of nulls, so that 300 of them are not 300 columns
         name = next(
             (name for name, known in computed.items() if known.text == column.text), f"unread_{side}_{len(computed)}"
         )
     else:
         column, name = from_plain(F.col(read), schema), f"s_{side}_{len(computed)}"
+        # no conversion is needed, so the field stays in the reader's struct
         if column.text == F.col(read).text:
             return read
     computed[name] = column

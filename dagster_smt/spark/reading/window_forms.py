@@ -31,6 +31,7 @@ _SEEN = {
     "value": pa.binary(),
 }
 _TEXTS = {**_SEEN, "records": pa.int64()}
+# Confluent's wire format: the byte 0, then the schema id in four bytes.
 _AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
 """An SQL expression for the header of an Avro value. The header identifies the schema."""
 _TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelope_schema({{0}}, {MAX_TEXT})"}
@@ -87,8 +88,10 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
         table: The topic table of the records. The format of the values is one of ``SELF_DESCRIBED``.
     """
     rows, cut = _most_used(schema_texts(frame, table))
+    # One such envelope is enough to count again in Python, because the marker does not say which schema it has.
     if any(_ODD in (row.key, row.value) for row in rows):
         rows, cut = _most_used(schema_texts(frame, table, lane=False))
+    # Nulls are visible only in SQL's rows: the Python function skips them, and a cut list may lack them.
     nulls = cut or not _in_sql(frame, table) or any(row.value is None for row in rows)
     return replace(_forms_of_rows(rows, table), nulls=nulls)
 
@@ -110,11 +113,13 @@ def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
         The guess, which ``as_guessed`` must check. None if no record names a readable schema, or if the check would
         need Python.
     """
+    # the check of a guess compares Avro headers; for any other format it would need Python
     if not _all_avro(table):
         return None
     described = table.key.kind in SELF_DESCRIBED
     texts = schema_texts(frame, table).where("value IS NOT NULL").limit(1).collect()
     forms = _forms_of_rows(texts, table)
+    # a null key names no schema, so there would be no header with which ``as_guessed`` could compare other keys
     if not forms.forms or (described and texts[0].key is None):
         return None
     return replace(forms, guessed=True)
@@ -156,6 +161,7 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
     for row in rows:
         if row.value is None:
             continue
+        # Each partition may have a row for the same schemas, and their numbers of records are added up.
         name = values.schema_id(bytes(row.value))
         uses[row.topic, "value", name] += row.records
         texts["value", name] = bytes(row.value)
@@ -210,6 +216,7 @@ def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> 
     if not _all_avro(table) and not (lane and _in_sql(frame, table)):
         return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
     descriptions, readable = _described(table)
+    # a key that names no schema is null here, so that all keys fall into one group
     key = descriptions.get("key", F.lit(None).cast("binary"))
     places = "topic", "partition", "offset", F.lit(1).cast("bigint").alias("records")
     value = descriptions["value"].alias("value")
@@ -269,7 +276,9 @@ class SchemaTexts:
                 except Exception as error:  # noqa: BLE001 the reader of the record reports its problem
                     problem_of_record(error)
                     continue
+                # The limit bounds the memory of a task. A producer may use a new schema in each record.
                 if form is not None and (form in first or len(first) < MAX_SCHEMAS):
+                    # a task may read several partitions, in any order
                     first[form] = min(first.get(form, (partition, offset)), (partition, offset))
                     records[form] += 1
         rows = [(form[0], *place, *form[1:], records[form]) for form, place in first.items()]

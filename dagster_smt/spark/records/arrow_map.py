@@ -146,6 +146,7 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     chosen = {TARGET: T.IntegerType()} if job.chain.writes_partition else {}
     fields += [T.StructField(name, kind) for name, kind in chosen.items()]
     done = map_in_arrow(rows, job, T.StructType([*job.outcome_fields(), *fields]))
+    # No stage changes partition and offset, so they come back only once, as the coordinates of the row.
     read = {"partition": "__partition", "offset": "__offset", "source_topic": "__topic"}
     out = {}
     for n in (*RECORD_COLUMNS, *chosen):
@@ -192,6 +193,7 @@ class BatchRunner:
         """Returns all stages of the chain as one segment. This needs two things: all stages are foreign (Java classes
         from jars), and their Java process can run whole batches. Otherwise returns None.
         """
+        # the host does not return the bytes that name a schema
         if self.job.registered:
             return None
         return segment_of(self.interpreter, self.job.key, self.job.value, self.job.rewritten)
@@ -207,12 +209,14 @@ class BatchRunner:
         size = batch.num_rows
         if size > 1:
             halves = [self.run(batch.slice(0, size // 2)), self.run(batch.slice(size // 2))]
+            # the caller expects one batch, with the rows in their old order
             return pa.Table.from_batches(halves).combine_chunks().to_batches()[0]
         lost = Batch(None, [None], {0: Outcome(FAILED, VALUE_CONVERTER, problem)})
         columns = {**self._outcomes(batch, [Record(None)], lost), **self.nothing(batch)}
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        # any record that the host cannot take sends the whole batch through the interpreter
         if self.segment is not None and takes(batch) and not _unreadable(batch):
             done_there = run_batch(self.segment, self.interpreter, batch, self.job.key.kind, self.job.value.kind)
             if done_there is not None:
@@ -234,6 +238,7 @@ class BatchRunner:
         All batches share the same record objects, because nothing refers to a record after its batch.
         """
         size, topics = batch.num_rows, _column(batch, "topic").to_pylist()
+        # the list grows to the largest batch so far
         self.records += [Record(None, number=n) for n in range(len(self.records), size)]
         if len(self.records) == size:
             records = self.records
@@ -266,6 +271,7 @@ class BatchRunner:
         columns["__problem"] = problem_column(problems, size)
         touched = [record.touched for record in records]
         for word in range(self.job.words):
+            # with one word, no bit must be cut off
             if self.job.words == 1:
                 bits = touched
             else:
@@ -339,6 +345,7 @@ class BatchRunner:
         if self.job.chain.writes_timestamp:
             micros = []
             for r in records:
+                # Connect's timestamps are milliseconds, Spark's are microseconds
                 micros.append(None if r.timestamp is None else r.timestamp * 1000)
             columns["timestamp"] = pa.array(micros, pa.int64()).cast(_TIMESTAMP)
         if done.keys is not None:

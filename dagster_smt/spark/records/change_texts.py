@@ -21,6 +21,7 @@ def mark_of(text: str) -> str:
     """
     if not text:
         return ""
+    # The length makes it still less likely that two texts have the same marker.
     return f"{MARK}{zlib.crc32(text.encode()):08x}{len(text):x}"
 
 
@@ -41,6 +42,7 @@ def of_numbers(numbers: Any, texts: Sequence[str]) -> pa.Array:
     marks = [mark_of(text) for text in texts]
     present, first = np.unique(numbers, return_index=True)
     indices = np.array(numbers, np.int32)
+    # the dictionary has all markers first and then all texts, in the same order
     indices[first] = present + len(marks)
     return pa.DictionaryArray.from_arrays(
         pa.array(indices), pa.array([*marks, *texts], pa.string())

@@ -25,6 +25,7 @@ from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.spark.records.java_calls import call_java, of_call, outcome_columns, record_numbers
 from dagster_smt.spark.sql import Column
 
+# Kafka Connect 4 needs Java 17, and Spark 3.5 also runs on Java 11.
 _OLDEST_JAVA = 17
 
 
@@ -35,6 +36,7 @@ def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
     if not runs_in_jvm(job.chain, job.key, job.value) or job.rewritten or job.registered or not _takes(session):
         return None
     classes = classes_for(job.chain.foreign)
+    # in the setup, newlines separate the paths
     if any("\n" in str(jar) for jar in classes.connect):
         return None
     return _setup(job, classes)

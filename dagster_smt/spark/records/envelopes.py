@@ -120,6 +120,8 @@ class _ColumnsRunner(BatchRunner):
         self.after, self.key, self.type = after, key, arrow_type(after)
         keys, values = apart or (None, None)
         self.writers: BySchema[Convert] = BySchema(lambda schema: _writer(schema, after, values))
+        # The interpreter "writes" a value by calling ``_row``. So a value without a row fails like one that cannot be
+        # encoded.
         self.interpreter.value = SideCodec(self.interpreter.value.read, self._row)
         self.dirty = VALUE_DIRTY  # every value is written
         if key is not None:
@@ -133,6 +135,7 @@ class _ColumnsRunner(BatchRunner):
         return self.key_writers[schema](value)
 
     def _row(self, schema: Schema | None, value: Any, topic: str = "") -> Any:
+        # in a table with keys, a null value deletes the row of its key
         if value is None and is_struct(self.after) and self.key is None:
             raise DataError(NO_COLUMNS)
         if value is None:
@@ -149,6 +152,7 @@ class _ColumnsRunner(BatchRunner):
         columns = {"__out": pa.array(done.values, self.type)}
         if self.key is not None:
             assert done.keys is not None
+            # a stage may have changed the key before the record was dropped or failed
             for number in done.lost:
                 done.keys[number] = None
             columns[KEY] = pa.array(done.keys, arrow_type(self.key))

@@ -139,10 +139,12 @@ def _sent(batch: pa.RecordBatch) -> list[Any]:
     topics = batch.column("topic")
     names = pc.unique(topics).to_pylist()
     micros = timestamp_micros(batch)
+    # rounds down also before 1970, as the interpreter's ``//`` does
     millis = np.floor_divide(pc.fill_null(micros, 0).to_numpy(zero_copy_only=False), 1000)
     millis[np.asarray(micros.is_null())] = _NONE
     kinds = pc.fill_null(batch.column("timestampType"), -1).to_numpy(zero_copy_only=False)
     return [
+        # one topic for all records is sent only once
         names if len(names) == 1 else topics.to_pylist(),
         _numbers(batch.column("partition"), "<i4"),
         _numbers(batch.column("offset"), "<i8"),
@@ -167,6 +169,7 @@ def _bytes(column: pa.Array) -> list[bytes] | None:
         return None
     column = column.cast(pa.binary())
     _, offsets, data = column.buffers()
+    # a slice of a batch shares the buffers of the batch, so its own part begins at ``column.offset``
     starts = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
     lengths = np.diff(starts)
     if column.null_count:
@@ -185,6 +188,7 @@ def _binary(lengths: bytes, data: bytes, size: int) -> pa.Array:
     validity = None
     nulls = sizes < 0
     if nulls.any():
+        # Arrow's bitmap of valid values is laid out like a column of booleans
         validity = pa.array(~nulls).buffers()[1]
     return pa.Array.from_buffers(pa.binary(), size, [validity, pa.py_buffer(offsets), pa.py_buffer(data)])
 

@@ -108,6 +108,7 @@ class _Known:
             return None
         known = self.texts.get(id(schema))
         if known is None:
+            # the schema is stored as well, so that no other schema gets its id
             known = self.texts[id(schema)] = (schema_bytes(schema), schema)
         return known[0]
 
@@ -130,6 +131,7 @@ class _Collector(BatchRunner):
 
         self.interpreter.value = SideCodec(read, lambda schema, value, topic="": None)
         self.interpreter.key = SideCodec(self.interpreter.key.read, lambda schema, value, topic="": None)
+        # all keys and values count as changed, so that the interpreter calls the writers, which discard them
         self.dirty = KEY_DIRTY | VALUE_DIRTY
 
     def collect(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -141,6 +143,8 @@ class _Collector(BatchRunner):
         done = self.interpreter.run_all(records, keys, batch.column("value").to_pylist())
         topics, partitions = batch.column("topic").to_pylist(), batch.column("partition").to_pylist()
         offsets = batch.column("offset").to_pylist()
+        # The order of ``seen`` does not show which record had a schema, so all of them get the place of the first
+        # record.
         for topic, text in self.seen:
             self._note((topic, None, text, True), (partitions[0], offsets[0]))
         self.seen.clear()

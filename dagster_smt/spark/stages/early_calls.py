@@ -52,6 +52,7 @@ class EarlyCall:
         """
         rule, kind = self.rule, arrow_type(self.returns)
         run = in_python(rule, rule.bind(), (self.source,), self.returns)
+        # all values at once is faster; ``one`` is only for batches in which this fails
         read, many, write = reader(self.source), rule.bind_many(), writer(self.returns)
 
         def one(value: Any) -> tuple[pa.Array, str | None]:
@@ -68,6 +69,7 @@ class EarlyCall:
                     len(values), pa.string()
                 )
             except Exception as error:  # noqa: BLE001 the values are tried one by one, and those that fail become null
+                # only raises the error again if no record can be its cause; the loop below finds the values that fail
                 exception_class(error, rule)
             pairs = list(map(one, values))
             return pa.concat_arrays([part for part, _ in pairs]), pa.array([raised for _, raised in pairs], pa.string())
@@ -110,11 +112,13 @@ class EarlyCalls:
             return None
         side, name = self.fields[column]
         known = self.calls.get(side, [])
+        # two stages may need the same result, which is then computed once
         for one in known:
             if (one.field, one.rule, one.returns) == (name, call.rule, returns):
                 return side, one
         if self.settled:
             return None
+        # the reader's own fields are f0, f1 and so on, so ``e`` names cannot clash
         early_call = EarlyCall(f"e{len(known)}", name, call.rule, source, returns)
         self.calls[side] = [*known, early_call]
         return side, early_call

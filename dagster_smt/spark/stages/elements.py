@@ -49,7 +49,9 @@ def some(container: Column, schema: Schema, select: Any, test: Change) -> Column
     """
     if isinstance(select, Index):
         number = select.number
+        # A missing element would be tested like a null. Index 2 needs three elements, index -2 needs two.
         there = F.size(container) > (number if number >= 0 else -number - 1)
+        # SQL counts elements from 1, and from -1 at the end
         result = there & test(F.try_element_at(container, F.lit(number + 1 if number >= 0 else number)))
     elif isinstance(select, Key):
         key = F.lit(select.name)
@@ -73,6 +75,7 @@ def _is_at(select: Any, container: Column, position: Column) -> Column:
 def _is_key(select: Any, key: Column) -> Column:
     if isinstance(select, Key):
         return key == F.lit(select.name)
+    # Spark's RLIKE searches with Java's own regular expressions, so the pattern needs no translation
     return key.rlike(select.java)
 
 
@@ -150,6 +153,7 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
     ``why`` is a position in the list ``problems_of(each)``. ``raised`` is the class of an unexpected exception.
     """
     read, write, known = reader(each.schema), writer(schema_after(each)), problems_of(each)
+    # the container is the whole value of a record that exists only for this call
     change = expr_function(Each(Ref(("value",)), each.schema, each.select, each.item, each.body))
 
     def run(value: Any) -> Any:
@@ -159,6 +163,7 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
             raise WorkerError(error) from None
         except Exception as error:  # noqa: BLE001 whatever it is, the value has it
             problem = problem_of_record(error)
+            # a problem that the rules declare gets its own text in the plan; any other exception counts as unforeseen
             if problem in known:
                 return None, known.index(problem), None
             return None, None, type(error).__name__

@@ -210,9 +210,11 @@ class Scope:
                 return column
             return column.cast(internal_type(schema))
         returns = schema or self._returned(call)
+        # ``topics`` is empty after a router, because then any string may be a topic
         if call.args == (Ref(("topic",)),) and self.topics:
             return self._by_topic(call.rule, F.col(self.columns["topic"]), returns)
         kinds = tuple(map(self.schema_of, call.args))
+        # the reader sees one field at a time
         early = self._early(call, kinds[0], returns) if len(kinds) == 1 else None
         if early is not None:
             return early

@@ -171,16 +171,19 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
     if len(layouts) != 1 or not isinstance(layouts[0], Struct) or plan.chain.keeps_key:
         return None
     columns = [child.column for child in layouts[0].fields.values() if isinstance(child, Leaf)]
+    # a column such as ``read_value.f0`` is a field that no stage has changed since the reader filled it
     wholes = {column.partition(".")[0] for column in columns}
     if len(wholes) != 1 or not all("." in column for column in columns) or not has_lane(frame.sparkSession):
         return None
     (whole,) = wholes
     read = frame.schema[whole].dataType
     assert isinstance(read, T.StructType)
+    # all fields of the struct, in its order: Java only exchanges the names
     is_same = columns == [f"{whole}.{name}" for name in read.names]
     types, target_types = [field.dataType for field in read.fields], [field.dataType for field in target.fields]
     if not is_same or types != target_types or "" in target.names:
         return None
+    # Java reads only the type of this null
     type_with_names = F.lit(None).cast(target)
     return Column(f"{CATALOG}.relabel({F.col(whole).text}, {type_with_names.text})")
 
@@ -234,6 +237,7 @@ def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
     """Converts the values in ``column`` from ``schema`` to ``merged``, which may have more fields in its structs.
     Fields are matched by name, and missing fields are null.
     """
+    # only structs need a conversion: ``merge`` rejects a field with two types
     if schema == merged or not _has_struct(merged):
         return column
     if merged.type is Type.ARRAY and merged.values is not None and schema.values is not None:

@@ -42,7 +42,8 @@ def no_beat() -> None:
 @dataclass
 class State:
     """The columns of all records that have the same schemas at some point in the chain. ``sides`` describes the columns
-    of key and value. ``columns`` maps the metadata, such as the topic, to column names.
+    of key and value. ``columns`` maps the metadata, such as the topic, to column names. ``routed`` is True after a
+    stage that can change the topic.
     """
 
     sides: dict[str, Layout]
@@ -186,6 +187,7 @@ class TypedEvaluator:
             loses = bool(update.failures) or update.drops is not None
             if loses:
                 stage, changed = F.when(acts & gone, F.lit(step.plan.index)).otherwise(stage), True
+            # a record that the stage drops or rejects is not counted, as in the Python evaluator
             self._touch(touched, update, acts & ~gone if loses else acts)
             if step.taken not in (None, step.variant):
                 variant, moved = F.when(acts, F.lit(step.taken)).otherwise(variant), True
@@ -209,6 +211,7 @@ class TypedEvaluator:
         their new values.
         """
         needed = set(_META) | set(self.touched) | ({"__variant"} if self.variants else set())
+        # columns with this prefix belong to the caller, or contain the classes of exceptions: the result shows them
         needed |= {c for c in self.columns if c.startswith("in_")}
         for state in self.states.values():
             needed |= set(state.columns.values()).union(*map(columns_of, state.sides.values()))
@@ -409,6 +412,7 @@ class _StepRun:
     def _sides(self, before: PlanRecord, after: PlanRecord) -> None:
         for side in ("key", "value"):
             node, old = getattr(after, side), getattr(before, side)
+            # a stage that leaves a side alone passes on the same node of the plan
             if node is not None and node is not old:
                 self.after.sides[side] = self._root(node, self.before.sides.get(side))
         for name in ("topic", "headers", "timestamp", "partition"):
@@ -495,6 +499,7 @@ class _StepRun:
                 if isinstance(place.layout, Struct):
                     return place.layout
                 return replace(place.layout, schema=cell.schema)
+        # the skipped records keep the value that they had
         otherwise = built(old) if self._merges and old is not None else None
         return Leaf(self._computed(cell, otherwise), cell.schema)
 
@@ -519,6 +524,8 @@ class _StepRun:
     def _failing(self, cell: Cell, calls: list[Call], otherwise: Column | None) -> str:
         assert isinstance(cell.expr, Call)
         name = self._add(self._value(cell))
+        # the arguments' calls come first, as in ``failing_calls``, so the first problem is the one that Connect would
+        # meet
         for call in calls:
             if call is cell.expr:
                 result = F.col(name)

@@ -8,6 +8,7 @@ final class CheckedText {
   static int afterString(byte[] text, int at) {
     at = Words.quoteOrBackslash(text, at + 1);
     while (text[at] != '"') {
+      // after the backslash and the character that it escapes
       at = Words.quoteOrBackslash(text, at + 2);
     }
     return at + 1;

@@ -34,6 +34,7 @@ final class ConnectChanges {
       if (bit >= 0 && count > 0) {
         numbers[bit / bitsOfWord] |= 1L << bit % bitsOfWord;
       }
+      // the text must equal that of Python's json.dumps, so that both have the same marker
       lines.append(lines.length() == 0 ? "[" : "\n[").append(parts[0]);
       for (int n = 1; n < parts.length; n++) {
         quote(lines.append(", "), (String) parts[n]);
@@ -62,6 +63,7 @@ final class ConnectChanges {
     CRC32 sum = new CRC32();
     sum.update(text.getBytes(StandardCharsets.UTF_8));
     return UTF8String.fromString(
+        // Python's len counts code points, not UTF-16 units
         String.format("#%08x%x", sum.getValue(), text.codePointCount(0, text.length())));
   }
 

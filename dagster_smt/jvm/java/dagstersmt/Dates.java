@@ -89,10 +89,12 @@ final class Dates {
     long days = Math.floorDiv(instant, DAY);
     long ofDay = Math.floorMod(instant, DAY);
     long shifted = days + 719_468; // days since 1 March of the year 0
+    // 400 years have 146,097 days. The year begins with March, so that the day of a leap year is its last day.
     long era = Math.floorDiv(shifted, 146_097L);
     long ofEra = shifted - era * 146_097;
     long yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365;
     long ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100);
+    // the five months from March to July have 153 days, like the five months from August to December
     long marchMonth = (5 * ofYear + 2) / 153;
     long day = ofYear - (153 * marchMonth + 2) / 5 + 1;
     long month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9;
@@ -155,6 +157,8 @@ final class Dates {
   }
 
   private static boolean hasFixedDigits(char letter, int count) {
+    // other counts have other meanings in SimpleDateFormat: yy is a year of the century, MMM is a name, H has one or
+    // two digits
     switch (letter) {
       case 'y':
         return count == 4;

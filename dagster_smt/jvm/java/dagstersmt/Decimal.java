@@ -73,6 +73,7 @@ final class Decimal {
       return longer;
     }
     int last = end;
+    // one digit stays after the point: 1.00 becomes 1.0
     while (text[last - 1] == '0' && last > point + 2) {
       last--;
     }

@@ -64,10 +64,12 @@ final class Ff1 {
       width = (most.subtract(BigInteger.ONE).bitLength() + 7) / 8;
       d = 4 * ((width + 3) / 4) + 4;
       ByteBuffer head = ByteBuffer.allocate(BLOCK);
+      // P of the standard: version 1, method 2, addition 1, the radix in three bytes, the number of rounds, and u
       head.put(new byte[] {1, 2, 1, (byte) (radix >> 16), (byte) (radix >> 8), (byte) radix, ROUNDS, (byte) u});
       head.putInt(n).putInt(tweak.length);
       int padding = Math.floorMod(-tweak.length - width - 1, BLOCK);
       byte[] q = Arrays.copyOf(tweak, tweak.length + padding + 1 + width);
+      // Only the last bytes of Q differ between rounds. The MAC of all blocks before them is computed once.
       int same = (tweak.length + padding) / BLOCK * BLOCK;
       mac(start, head.array(), BLOCK);
       mac(start, q, same);
@@ -76,6 +78,7 @@ final class Ff1 {
 
     BigInteger y(int i, BigInteger half) throws GeneralSecurityException {
       byte[] number = half.toByteArray();
+      // BigInteger writes a byte 0 for the sign if the highest bit is set; this byte is cut off here
       int most = Math.min(number.length, width);
       Arrays.fill(rest, rest.length - width, rest.length, (byte) 0);
       System.arraycopy(number, number.length - most, rest, rest.length - most, most);
@@ -86,6 +89,7 @@ final class Ff1 {
       for (int j = 1; j * BLOCK < s.length; j++) {
         byte[] block = r.clone();
         for (int k = 0; k < 4; k++) {
+          // S continues R with the encrypted blocks R xor 1, R xor 2 and so on
           block[BLOCK - 1 - k] ^= (byte) (j >> 8 * k);
         }
         aes.update(block, 0, BLOCK, s, j * BLOCK);
@@ -104,6 +108,7 @@ final class Ff1 {
   }
 
   private BigInteger number(int[] numerals, int from, int to) {
+    // a long is faster than a BigInteger, and most halves of a string fit into it
     long small = 0;
     int at = from;
     for (; at < to && small < Long.MAX_VALUE / radix - 1; at++) {

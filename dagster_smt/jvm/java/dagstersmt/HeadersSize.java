@@ -61,6 +61,7 @@ public final class HeadersSize implements ScalarFunction<Long> {
   /** Returns the size of a part of a record: its length as a signed varint, and its bytes. */
   private static long part(int length) {
     long varint = 1;
+    // a signed varint has 7 bits in a byte, and holds twice the number (zigzag)
     for (long rest = 2L * length >>> 7; rest != 0; rest >>>= 7) {
       varint++;
     }

@@ -117,6 +117,8 @@ final class Json {
       throw Left.LEFT;
     }
     int second = text[at + 1] & 0xFF;
+    // E0 80 to E0 9F, and F0 80 to F0 8F, would spell characters that need fewer bytes. ED A0 and above are surrogates,
+    // F4 90 and above are beyond U+10FFFF.
     boolean overlong = first == 0xE0 && second < 0xA0 || first == 0xF0 && second < 0x90;
     boolean surrogate = first == 0xED && second > 0x9F;
     boolean beyond = first == 0xF4 && second > 0x8F;
@@ -133,6 +135,7 @@ final class Json {
 
   /** Returns the number of bytes of a character, given its first byte. */
   private static int widthOf(int first) {
+    // 80 to BF only continue a character, and C0 and C1 would spell ASCII in two bytes
     if (first < 0xC2 || first > 0xF4) {
       throw Left.LEFT;
     }

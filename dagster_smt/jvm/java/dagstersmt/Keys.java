@@ -105,6 +105,7 @@ final class Keys {
   /** Reads a file. Its folder must be one of those to which references may refer. */
   private static String read(Path path) {
     try {
+      // links are resolved first, so that no link leads out of a permitted folder
       Path real = path.toRealPath();
       if (!isAllowed(real) || !Files.isRegularFile(real) || Files.size(real) > MOST_BYTES) {
         throw Left.LEFT;
@@ -121,6 +122,7 @@ final class Keys {
 
   private static boolean isAllowed(Path real) throws IOException {
     String allowed = System.getenv("DAGSTER_SMT_SECRET_PATHS");
+    // without the variable, references may name any file
     boolean any = true;
     for (String folder : allowed == null ? new String[0] : allowed.split(",")) {
       if (folder.trim().isEmpty()) {
@@ -141,11 +143,13 @@ final class Keys {
       case "hex":
         return hex(text.replaceAll("\\s", ""));
       default:
+        // the newline at the end of a file is no part of a key
         return text.replaceAll("[\r\n]+$", "").getBytes(StandardCharsets.UTF_8);
     }
   }
 
   private static byte[] base64(String text) {
+    // standard or URL-safe, with or without padding and line breaks
     String compact = text.replaceAll("\\s", "").replaceAll("=+$", "").replace('-', '+').replace('_', '/');
     try {
       return Base64.getDecoder().decode(compact);

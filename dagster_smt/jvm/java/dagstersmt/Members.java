@@ -512,6 +512,7 @@ final class Members {
     if (!isObject) {
       return start[at] == previousEnd + 1;
     }
+    // only a comma and a quote before the name, and only a quote and a colon after it
     return nameStart[at] == previousEnd + 2 && start[at] == nameEnd[at] + 2;
   }
 }

@@ -54,6 +54,7 @@ enum Moments {
   /** Returns the milliseconds of a time such as {@code 12:00:00}. A point and up to three digits may follow. */
   private static long millis(byte[] text, int at, int end) {
     int digits = end - at - CLOCK_LENGTH - 1;
+    // -1: the time has no point and no digits after it
     boolean isPlain = digits == -1 || digits >= 1 && digits <= 3 && text[at + CLOCK_LENGTH] == '.';
     if (!isPlain || text[at + 2] != ':' || text[at + 5] != ':') {
       throw Left.LEFT;

@@ -72,6 +72,7 @@ final class NameTable {
    * hash.
    */
   int slot(int hash) {
+    // the length is a power of two, so the mask replaces a division
     return hash & slots.length - 1;
   }
 

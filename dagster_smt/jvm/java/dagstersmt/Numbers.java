@@ -35,6 +35,7 @@ final class Numbers {
    */
   static Kind kind(byte[] text, int start, int end) {
     if (!isWhole(text, start, end)) {
+      // the result is not used: the call throws Left for a number that no double can hold
       if (!Decimal.is(text, start, end)) {
         toDouble(text, start, end);
       }
@@ -106,6 +107,7 @@ final class Numbers {
 
   /** Returns the text of a JSON number, as {@link #javaText(double)} does. */
   static String javaText(byte[] text, int start, int end) {
+    // Java writes numbers from 0.001 up to 10,000,000 without an exponent
     byte[] same = Decimal.text(text, start, end, 7, 2);
     return same == null ? javaText(toDouble(text, start, end)) : ascii(same, 0, same.length);
   }
@@ -208,6 +210,7 @@ final class Numbers {
         return shorter.stripTrailingZeros();
       }
     }
+    // nine digits always identify a float
     return exact.round(new MathContext(9, RoundingMode.HALF_EVEN)).stripTrailingZeros();
   }
 }

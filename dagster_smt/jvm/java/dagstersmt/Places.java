@@ -42,6 +42,7 @@ final class Places {
   private static void add(List<Numbered> all, Numbered one, boolean once) {
     for (int i = 0; i < all.size(); i++) {
       Numbered other = all.get(i);
+      // a path with ** can lead to the same place in several ways
       if (other.place.isSame(one.place) && (once || other.number == one.number)) {
         all.set(i, one);
         return;

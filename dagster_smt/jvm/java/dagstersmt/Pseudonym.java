@@ -96,6 +96,7 @@ final class Pseudonym extends TextRule {
 
   private void writeDigits(byte[] digest, byte[] out, int at) {
     BigInteger base = BigInteger.valueOf(alphabet.length);
+    // the digest as a fraction of 2^256, multiplied by the number of possible strings
     BigInteger number = new BigInteger(1, digest).multiply(base.pow(length)).shiftRight(DIGEST_BITS);
     for (int i = length - 1; i >= 0; i--) {
       BigInteger[] parts = number.divideAndRemainder(base);

@@ -102,6 +102,7 @@ public final class RecordCounts implements AggregateFunction<long[][], InternalR
 
   private static void addTouched(long[][] counts, ArrayData words) {
     for (int at = 0; at < words.numElements(); at++) {
+      // bits & (bits - 1) clears the lowest set bit
       for (long bits = words.getLong(at); bits != 0; bits &= bits - 1) {
         add(counts, TOUCHED, at * Touched.BITS + Long.numberOfTrailingZeros(bits), 1);
       }

@@ -140,6 +140,7 @@ final class Redaction extends TextRule {
     for (int place = 0; place < digits.length(); place++) {
       int number = digits.charAt(digits.length() - 1 - place) - '0';
       if (place % 2 == 1) {
+        // every second digit is doubled, and the digits of a result such as 14 are added: 1 + 4 = 14 - 9
         number = number * 2 - (number > 4 ? 9 : 0);
       }
       total += number;
@@ -168,6 +169,7 @@ final class Redaction extends TextRule {
     int at = start;
     while (characters.length() < length && at < text.length()) {
       char c = text.charAt(at);
+      // a single space between groups, as in DE89 3704 0044
       if (c == ' ' && text.charAt(at - 1) != ' ') {
         at++;
         continue;
@@ -182,6 +184,7 @@ final class Redaction extends TextRule {
   }
 
   static int remainder(StringBuilder account) {
+    // ISO 7064: country and check digits go to the end, and a letter counts as two digits, from A = 10 to Z = 35
     String turned = account.substring(4) + account.substring(0, 4);
     int remainder = 0;
     for (int i = 0; i < turned.length(); i++) {

@@ -154,6 +154,7 @@ final class Rules {
     private Text ofDouble(double value) {
       switch (target) {
         case "boolean":
+          // Cast calls Number.longValue, so 0.5 becomes false
           return (long) value != 0 ? Text.TRUE : Text.FALSE;
         case "float32":
           return ofFloat((float) value);

@@ -11,6 +11,7 @@ final class Search {
   static boolean mayHave(Name name, byte[] text, int start, int end) {
     byte[] label = name.label;
     int length = label.length - 1; // without the colon, because there may be whitespace before it
+    // the first letter of the name, because quotes are far more frequent; an empty name has only its quotes
     byte first = label.length > 3 ? label[1] : label[0];
     int shift = label.length > 3 ? 1 : 0;
     for (int at = start; at < end; at++) {

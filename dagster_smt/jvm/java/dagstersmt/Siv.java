@@ -62,6 +62,7 @@ final class Siv {
   private byte[] vector(byte[] plain, byte[] associated) throws GeneralSecurityException {
     byte[] sum = start.clone();
     xor(sum, mac(associated), 0);
+    // as RFC 5297 says: a long text is combined at its end, a short text is padded and combined with the doubled sum
     if (plain.length >= BLOCK) {
       byte[] last = plain.clone();
       xor(last, sum, plain.length - BLOCK);
@@ -79,6 +80,7 @@ final class Siv {
     byte[] mask = subkey;
     int last = Math.max(0, (data.length - 1) / BLOCK * BLOCK);
     byte[] block = Arrays.copyOfRange(data, last, last + BLOCK);
+    // an incomplete last block is padded, and has the second subkey (K2) as its mask
     if (data.length - last < BLOCK) {
       block[data.length - last] = (byte) 0x80;
       mask = doubled(mask);
@@ -107,6 +109,7 @@ final class Siv {
       int next = i + 1 < BLOCK ? (block[i + 1] & 0xFF) >> 7 : 0;
       out[i] = (byte) (block[i] << 1 | next);
     }
+    // doubling is a multiplication by x in GF(2^128), and 0x87 is the remainder of x^128
     if ((block[0] & 0x80) != 0) {
       out[BLOCK - 1] ^= (byte) 0x87;
     }

@@ -80,6 +80,7 @@ final class Token extends TextRule {
       return false;
     }
     int last = places[places.length - 1];
+    // the check digit is computed for the new number, with 0 in its place
     text[last] = '0';
     text[last] = (char) ('0' + (10 - Redaction.luhn(at(text, places))) % 10);
     return true;
@@ -160,6 +161,7 @@ final class Token extends TextRule {
   }
 
   private static String checkDigits(String account) {
+    // ISO 7064: with 00 in place of the check digits, the digits are 98 minus the remainder
     StringBuilder zero = new StringBuilder(account.substring(0, 2)).append("00").append(account.substring(COUNTRY));
     return String.format(Locale.ROOT, "%02d", 98 - Redaction.remainder(zero));
   }

@@ -58,6 +58,7 @@ final class UnsafeRowReader {
       throw Left.LEFT;
     }
     row.reset();
+    // the writer still has the null bits of the previous row
     row.zeroOutNullBytes();
     int expected = 0;
     at = Json.afterBlanks(text, at + 1, end);

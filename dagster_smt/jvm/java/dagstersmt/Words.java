@@ -10,6 +10,7 @@ public final class Words {
   private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final long ONES = 0x0101010101010101L;
   private static final long HIGH = 0x80 * ONES;
+  // 2^64 divided by the golden ratio: a multiplication by this number spreads similar inputs over all bits.
   private static final long FACTOR = 0x9E3779B97F4A7C15L;
 
   /** A random seed, so that nobody can choose names that all have the same hash. */
@@ -21,6 +22,8 @@ public final class Words {
   static int find(byte[] text, byte wanted, int at, int end) {
     while (at + 8 <= end) {
       long other = (long) WORD.get(text, at) ^ wanted * ONES;
+      // In `other`, an equal byte is 0. Only a byte 0 gets its high bit from the subtraction without having had it
+      // before.
       long same = other - ONES & ~other & HIGH;
       if (same != 0) {
         return at + (Long.numberOfTrailingZeros(same) >>> 3);
@@ -99,6 +102,7 @@ public final class Words {
 
   /** Returns the last bytes of a text, fewer than eight, as a word. */
   private static long rest(byte[] text, int at, int end) {
+    // The mask keeps the lowest bits. Without bits, it would keep all of them, because Java shifts by 64 as by 0.
     int bits = 8 * (end - at);
     if (bits > 0 && at + 8 <= text.length) {
       return (long) WORD.get(text, at) & -1L >>> 64 - bits;

@@ -61,6 +61,7 @@ final class RowPacker implements Iterator<CachedBatch> {
       ends[count++] = length;
     }
     CachedBatch batch = new PackedRows(Arrays.copyOf(bytes, length), Arrays.copyOf(ends, count));
+    // a single large row must not keep this much memory
     if (bytes.length > BYTES) {
       bytes = new byte[BYTES];
     }

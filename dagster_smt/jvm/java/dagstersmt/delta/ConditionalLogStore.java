@@ -28,6 +28,7 @@ public final class ConditionalLogStore extends S3SingleDriverLogStore {
   private static final String INTERNALS = "org.apache.hadoop.fs.s3a.S3AInternals";
   private static final String SDK = "software.amazon.awssdk.";
   private static final int REFUSED = 412;
+  // S3's status while another conditional write of the same object is under way. The write is then tried again.
   private static final int CONFLICT = 409;
   private static final int TRIES = 5;
 
@@ -126,6 +127,7 @@ public final class ConditionalLogStore extends S3SingleDriverLogStore {
 
   private static boolean isThere(FileSystem files, Path path, byte[] content) throws IOException {
     try (InputStream there = files.open(path)) {
+      // one byte more, to notice a longer object
       return Arrays.equals(there.readNBytes(content.length + 1), content);
     }
   }

@@ -37,6 +37,9 @@ final class Free {
     }
 
     static Object read(Unpack in) {
+        // The first byte of a value in MessagePack: c0 nil, c2 and c3 boolean, cb double, a0 to bf and d9 to db string,
+        // c4 to c6 bytes, 90 to 9f, dc and dd array, 80 to 8f, de and df map, c7 to c9 and d4 to d8 extension. All
+        // others begin an integer.
         int head = in.peek();
         if (head == 0xc0) {
             in.nil();

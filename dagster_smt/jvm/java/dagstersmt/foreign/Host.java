@@ -56,6 +56,7 @@ public final class Host {
         for (int n = 0; n < 4; n++) {
             length[n] = (byte) (frame.size() >>> 24 - 8 * n);
         }
+        // the thread of Watch also sends, if a stage takes too long
         synchronized (out) {
             out.write(length);
             out.write(frame.array(), 0, frame.size());

@@ -182,12 +182,14 @@ final class Ledger {
 
     private void add(String action, String path) {
         found = true;
+        // most often, the change is the same as in the previous record, and needs no look-up
         if (repeats && count < last.length && all.get(last[count]).is(stage, action, side, path)) {
             put(last[count]);
             return;
         }
         int number = number(new Change(stage, action, side, path));
         for (int n = 0; n < count; n++) {
+            // several elements of an array may have the same path
             if (current[n] == number) {
                 return;
             }
@@ -205,6 +207,7 @@ final class Ledger {
 
     private int number(Change change) {
         Integer known = changes.get(change);
+        // names can be data, so their number is limited
         if (known == null && all.size() >= MOST) {
             change = new Change(stage, change.action, side, "(more fields)");
             known = changes.get(change);

@@ -140,6 +140,7 @@ final class Plain {
                 copy(value, valueLengths, values, valueStart, valueLength);
             }
         } catch (RuntimeException e) {
+            // the key may have been written before the value failed
             value.cut(valuePlace);
             valueLengths.cut(4 * n);
             key.cut(keyPlace);
@@ -212,6 +213,7 @@ final class Plain {
     }
 
     private static void little(Pack out, int value) {
+        // Python reads the columns with NumPy as little-endian numbers; Pack writes big-endian numbers
         out.number(Integer.reverseBytes(value) & 0xffffffffL, 4);
     }
 

@@ -14,6 +14,7 @@ import java.util.Map;
  */
 final class PlainReader {
     private static final int MOST_DEPTH = 100;
+    // This many digits always fit into 64 bits.
     private static final int MOST_DIGITS = 18;
     private static final int LONGEST_NUMBER = 100;
     private static final int MOST_OF_EXPONENT = 3;
@@ -234,6 +235,7 @@ final class PlainReader {
         int first = at;
         long digits = digits(0);
         int count = at - first;
+        // JSON has no zeros at the beginning of a number
         check(count > 0 && count <= MOST_DIGITS && (count == 1 || text[first] != '0'));
         int next = peek();
         if (next == '.' || next == 'e' || next == 'E') {
@@ -279,6 +281,7 @@ final class PlainReader {
             return negative && number != 0 ? -number : number; // Connect reads -0.0 as 0.0
         }
         double number = Double.parseDouble(new String(text, start, at - start, StandardCharsets.ISO_8859_1));
+        // the number may be -0.0, or too small for a double: Jackson decides
         check(number != 0);
         return number;
     }

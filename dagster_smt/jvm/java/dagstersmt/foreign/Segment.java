@@ -14,6 +14,7 @@ final class Segment {
     static final int DROPPED = 1;
     static final int FAILED = 2;
     static final int UNTESTED = 3;
+    // RetryWithToleranceOperator.RETRIES_DELAY_MIN_MS
     private static final long FIRST_DELAY = 300;
     final Ledger ledger = new Ledger();
     private final List<Operation> operations;
@@ -128,6 +129,7 @@ final class Segment {
      * doubled each time. Above the maximum, it is a random number.
      */
     private long delay(int attempt) {
+        // a larger shift could overflow
         long delay = FIRST_DELAY << Math.min(attempt, 20);
         if (delay > retryDelay) {
             delay = ThreadLocalRandom.current().nextLong(Math.max(retryDelay, 1)) + 1;

@@ -35,6 +35,7 @@ final class Sides {
     /** Returns Connect's converter for JSON. */
     static Converter json(String schemas) {
         try {
+            // by its name, because the compiler has only stubs of Connect's interface
             Converter json = (Converter) Class.forName("org.apache.kafka.connect.json.JsonConverter")
                     .getDeclaredConstructor().newInstance();
             json.configure(Map.of("schemas.enable", schemas), false);

@@ -34,6 +34,7 @@ final class Unpack {
         if (head < 0x80) {
             return head;
         }
+        // e0 to ff are the numbers -32 to -1
         if (head >= 0xe0) {
             return (byte) head;
         }
@@ -82,6 +83,7 @@ final class Unpack {
         if ((head & 0xe0) == 0xa0) {
             length = head & 0x1f;
         } else if (head >= 0xd9 && head <= 0xdb) {
+            // after d9, da and db, the length takes 1, 2 and 4 bytes
             length = (int) number(1 << (head - 0xd9));
         } else {
             throw unexpected(head);
@@ -99,6 +101,7 @@ final class Unpack {
         if (head < 0xc4 || head > 0xc6) {
             throw unexpected(head);
         }
+        // after c4, c5 and c6, the length takes 1, 2 and 4 bytes
         return raw((int) number(1 << (head - 0xc4)));
     }
 

@@ -230,6 +230,7 @@ final class Values {
         if (value instanceof byte[]) {
             return (byte[]) value;
         }
+        // a duplicate, because reading moves the position of a buffer, and the record still has this buffer
         ByteBuffer buffer = of(ByteBuffer.class, value, schema).duplicate();
         byte[] copy = new byte[buffer.remaining()];
         buffer.get(copy);

@@ -132,6 +132,7 @@ final class Wire {
                 | (same(before.kafkaPartition(), after.kafkaPartition()) ? 0 : PARTITION)
                 | (same(before.timestamp(), after.timestamp()) ? 0 : TIMESTAMP)
                 | (headers ? HEADERS : 0);
+        // a key or value takes two items: the number of its schema, and the data
         out.array(3 + Integer.bitCount(flags) + Integer.bitCount(flags & (KEY | VALUE)));
         out.integer(Segment.KEPT);
         out.integer(segment.ledger.end());
