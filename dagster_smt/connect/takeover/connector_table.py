@@ -245,16 +245,17 @@ class TakeOverTable:
         for r in measured.ranges:
             place = (r.topic, r.partition)
             begins[place] = first.begins.get(place, 0 if covered.of(*place) else r.start)
+        number = self.table.next_number(before)
         state = replace(
             first,
-            number=self.table.next_number(before),
+            number=number,
             attempt=secrets.token_hex(8),
             held=first.held | covered,
             begins=begins,
             identities={**first.identities, **identities},
             epochs={**first.epochs, **measured.epochs},
             rows={**first.rows, "": rows - own},
-            taken_over=TakenOver(self.plan.name, of_connector, _now()),
+            taken_over=TakenOver(self.plan.name, of_connector, _now(), number=number),
         )
         self._commit(state, before)
         return state
@@ -266,8 +267,8 @@ class TakeOverTable:
         Runs that began before this commit can no longer commit, and later runs fail.
         """
         assert state.taken_over is not None
-        note = replace(state.taken_over, back=True, millis=_now())
         number, attempt = self.table.next_number(state), secrets.token_hex(8)
+        note = replace(state.taken_over, back=True, millis=_now(), number=number)
         back = replace(state, number=number, attempt=attempt, taken_over=note)
         self._commit(back, state)
         return back

@@ -5,8 +5,8 @@ again.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeGuard
+from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from pyspark.sql import SparkSession
 
@@ -476,12 +476,15 @@ def _is_back(state: TableState) -> bool:
 
 def _has_runs_since(state: TableState) -> bool:
     """Returns True if a run has committed to the table after the note of the takeover."""
-    # A run's commit gives its number to the state and to the run. The commit of a note takes the next number and adds
-    # no run: after run 7 and note 8, the last run has a smaller number than the state.
-    for last_run in state.runs[-1:]:
-        if last_run.number > state.number - 1:
-            return True
-    return False
+    if state.taken_over is None or not state.runs:
+        return False
+    last = state.runs[-1].number
+    if state.taken_over.number:
+        return last > state.taken_over.number
+    # A state of an older version does not contain the number of the note. Besides runs and notes, only erasures commit:
+    # without an erasure, the state has the number of the note or of the last run. After an erasure nothing tells
+    # whether the run or the note came first, so the run counts: otherwise the connector might write its records again.
+    return last == state.number or state.erased is not None
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
@@ -503,11 +506,6 @@ def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
         problems.append(Problem("SMT788", place, statement, "run the asset once"))
     if problems:
         raise TableError(problems)
-
-
-def as_json(record: TakeOverRecord) -> dict[str, Any]:
-    """Returns ``record`` as JSON data."""
-    return asdict(record)
 
 
 def _column_problem(place: str, difference: ColumnDifference) -> Problem:

@@ -20,12 +20,15 @@ class TakenOver:
         offsets: The offsets whose records the connector wrote.
         millis: The time of the takeover, or of the return to the connector, in milliseconds since the epoch.
         back: True if the table was given back to the connector: no run writes it until the next takeover.
+        number: The number of the commit with which the takeover, or the return, began. 0 in states of older versions,
+            which do not contain the number.
     """
 
     connector: str
     offsets: OffsetSet
     millis: int
     back: bool = False
+    number: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Returns the object as JSON data."""
@@ -34,9 +37,10 @@ class TakenOver:
             "offsets": self.offsets.to_json(),
             "millis": self.millis,
             "back": self.back,
+            "number": self.number,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "TakenOver":
         """Returns the object that ``to_json`` has converted into ``data``."""
-        return cls(data["connector"], OffsetSet.from_json(data["offsets"]), data["millis"], data["back"])
+        return cls(data["connector"], OffsetSet.from_json(data["offsets"]), data["millis"], data["back"], data.get("number", 0))

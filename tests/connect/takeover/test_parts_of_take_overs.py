@@ -23,11 +23,11 @@ from dagster_smt.connect.takeover.definition import Definition
 from dagster_smt.connect.takeover.plans import take_over_plan
 from dagster_smt.connect.takeover.rest import ConnectRest
 from dagster_smt.connect.takeover.shadow import Shadow, ShadowOptions, ShadowReport, facts_of
-from dagster_smt.connect.takeover.take_over import TakeOver
+from dagster_smt.connect.takeover.take_over import TakeOver, _has_runs_since
 from dagster_smt.connect.takeover.takeover_parts import ConnectorState, TableHead, TakeOverRecord
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError, UnsupportedError
 from dagster_smt.model.reports.run_report import RunReport
-from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.topics.state import CommittedRun, ErasedPersons, TableState
 from dagster_smt.model.topics.taken_over import TakenOver
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
@@ -393,6 +393,30 @@ def test_runs_leave_the_rows_of_a_connector_alone():
         check_rows_of_connector("t", state(), Window((Range("orders", 0, 5, 12),)))
     with pytest.raises(TableError, match=r"SMT787.*records of orders"):
         check_rows_of_connector("t", state(), Window(), ["orders", "other"])
+
+
+@pytest.mark.parametrize(
+    ("number", "runs", "note", "erased", "expected"),
+    [
+        (8, [7], 8, False, False),
+        (9, [7, 9], 8, False, True),
+        (10, [7, 9], 8, True, True),
+        (12, [7], 8, True, False),
+        (8, [], 8, False, False),
+        # states of older versions, which lack the number of the note
+        (8, [7], 0, False, False),
+        (9, [7, 9], 0, False, True),
+        (10, [7, 9], 0, True, True),
+        (9, [], 0, True, False),
+    ],
+)
+def test_runs_since_a_take_over_are_seen_after_an_erasure(number, runs, note, erased, expected):
+    """An erasure raises the number of the state, and adds no run."""
+    committed = tuple(CommittedRun("run", "request", run_number, "window") for run_number in runs)
+    taken_over = replace(state().taken_over, number=note)
+    persons = ErasedPersons("lake/erased", 1, "ab") if erased else None
+    after = replace(state(), number=number, runs=committed, taken_over=taken_over, erased=persons)
+    assert _has_runs_since(TableState.from_text(after.to_text())) is expected
 
 
 def test_a_topic_that_is_made_anew_has_no_rows_of_the_connector():
