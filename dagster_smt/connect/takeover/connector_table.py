@@ -166,8 +166,7 @@ class TakeOverTable:
             if at.parent_id not in known:
                 break
             at = known[at.parent_id]
-        parent = "" if head.parent_id is None else str(head.parent_id)
-        return TableHead(str(head.snapshot_id), parent, control, valid)
+        return TableHead(str(head.snapshot_id), control, valid)
 
     def _delta_head(self) -> TableHead:
         if self.table.schema() is None:
@@ -175,8 +174,7 @@ class TakeOverTable:
         rows = self.session.sql(f"DESCRIBE HISTORY {self.table.name} LIMIT 1").collect()  # type: ignore[attr-defined]
         if not rows:
             return TableHead()
-        version = int(rows[0].version)
-        return TableHead(str(version), str(version - 1))
+        return TableHead(str(rows[0].version))
 
     def rows(self) -> int:
         """Returns the number of rows in the table."""

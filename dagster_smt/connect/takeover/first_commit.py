@@ -9,7 +9,6 @@ Source of the format: Delta's protocol, https://github.com/delta-io/delta/blob/m
 """
 
 import json
-import secrets
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -117,7 +116,7 @@ def actions_of(files: Sequence[DataFile], schema: StructType, partition_by: Sequ
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
         {
             "metaData": {
-                "id": str(uuid.UUID(bytes=secrets.token_bytes(16), version=4)),
+                "id": str(uuid.uuid4()),
                 "format": {"provider": "parquet", "options": {}},
                 "schemaString": schema.json(),
                 "partitionColumns": [*partition_by],

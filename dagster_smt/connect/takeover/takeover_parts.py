@@ -64,7 +64,6 @@ class TableHead:
 
     Attributes:
         snapshot: The id of the snapshot, or the number of the version; empty if there is none.
-        parent: The id of the previous snapshot; empty if there is none.
         control_offsets: For an Iceberg sink: the offset up to which the coordinator has read each partition of the
             control topic. The snapshot contains these offsets.
         valid_through: For an Iceberg sink: the time up to which the sink has written all records. The snapshot contains
@@ -72,7 +71,6 @@ class TableHead:
     """
 
     snapshot: str = ""
-    parent: str = ""
     control_offsets: Mapping[int, int] = field(default_factory=dict)
     valid_through: str = ""
 
