@@ -4,27 +4,53 @@ written. The file is read without Dagster.
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jinja2
 import yaml
 from jinja2.nativetypes import NativeEnvironment
 
-from dagster_smt.chain import parse_chain
+from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
 from dagster_smt.model.topics.format import Format
+from dagster_smt.model.topics.keyed import SoftDeleteColumns, ValidityColumns
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.schema_files import with_files
+from dagster_smt.tables.sink_of_statement import sink_of_statement
 from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, Sink, SourceColumns, TableSink
-from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource, TopicTable
 
 FILE = "defs.yaml"
+HONOURED = (
+    "asset_key",
+    "chain",
+    "table",
+    "sink",
+    "errors_tolerance",
+    "dead_letters",
+    "dead_letter_topic",
+    "dead_paths",
+    "smt_jars",
+    "connect_version",
+    "policy",
+)
+"""The attributes of the component that determine the chain and the rows. The other attributes are not even rendered:
+their templates may contain names that only Dagster knows, such as ``data``.
+"""
 _SINKS: Mapping[str, type[TableSink]] = {"delta": DeltaSink, "iceberg": IcebergSink}
+_COLUMN_NAMES = {
+    "source_columns": SourceColumns,
+    "soft_delete_columns": SoftDeleteColumns,
+    "validity_columns": ValidityColumns,
+}
+"""Maps each option of a sink that is a list of column names to its class."""
+_LISTS = ("topics", "key_fields", "primary_key", "partitioned_by")
+_T = TypeVar("_T")
 
 
 class Definition:
@@ -40,109 +66,213 @@ class Definition:
         """Reads the file ``defs.yaml`` in ``folder``.
 
         Raises:
-            ConfigError: SMT792, the file is not a component of this package. If its options are wrong, the error lists
-                their problems.
+            ConfigError: SMT792, the file is not a component of this package, has an unknown option, or names an
+                environment variable that is not set. If the values of its options are wrong, the error lists their
+                problems.
             UnsupportedError: SMT784, the component writes no table.
+            DataError, EngineError: The policy of the component needs a schema registry that does not respond.
         """
         self.folder = folder
         attributes = _attributes(folder)
         self.asset = str(attributes.get("asset_key", folder.name))
-        chain = attributes["chain"]
-        if isinstance(chain, str):
-            chain = folder / chain
-        jars = absolute_entries(attributes.get("smt_jars", ()), folder)
+        table = _table(attributes["table"], folder)
+        sink = _sink(attributes["sink"], folder)
         self.spec = RunSpec(
             name=self.asset.replace("/", "__"),
-            chain=parse_chain(chain, smt_jars=jars, connect_version=attributes.get("connect_version", "")),
-            table=_table(attributes["table"], folder),
-            sink=_sink(attributes["sink"], folder),
+            chain=_chain(attributes, folder, table, sink),
+            table=table,
+            sink=sink,
             errors_tolerance=attributes.get("errors_tolerance", "none"),
         )
 
 
 def _attributes(folder: Path) -> dict[str, Any]:
+    """Returns the attributes in ``defs.yaml`` that determine the chain and the rows, with rendered templates."""
     file = folder / FILE
     hint = "import the connector first: dagster-smt import ADDRESS --to FOLDER; or name the folder of its component"
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8"))
     except OSError:
         raise ConfigError(Problem("SMT792", str(file), "there is no such file", hint)) from None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, UnicodeDecodeError):
         raise ConfigError(Problem("SMT792", str(file), "the file is not valid YAML", hint)) from None
     attributes = data.get("attributes") if isinstance(data, dict) else None
     if not isinstance(attributes, dict) or not {"chain", "table", "sink"} <= attributes.keys():
         raise ConfigError(Problem("SMT792", str(file), "the file is not an SmtChainComponent", hint))
+    variables = _EnvironmentVariables(str(file))
+    result = {}
     try:
-        result: dict[str, Any] = _rendered(attributes)
-    except jinja2.TemplateError:
+        for name in HONOURED:
+            # null is the same as an attribute that is not set
+            if attributes.get(name) is not None:
+                result[name] = _rendered(attributes[name], variables)
+    # an expression of a template may be wrong in any way, such as {{ env.NAME + '/x' }} without the variable
+    except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         statement = "a template cannot be rendered"
-        hint = "use only {{ env('NAME') }} in the component, or write the values"
+        hint = "use only {{ env('NAME') }} or {{ env.NAME }} in the component, or write the values"
         raise ConfigError(Problem("SMT792", str(file), statement, hint)) from None
     return result
 
 
-def _rendered(data: Any) -> Any:
+class _EnvironmentVariables:
+    """The object ``env`` in templates. It behaves as in Dagster: ``env('NAME')`` fails if the variable is not set and
+    has no default, and ``env.NAME`` is then None.
+
+    Args:
+        place: The file, for messages.
+    """
+
+    def __init__(self, place: str):
+        self._place = place
+
+    def __call__(self, name: str, default: Any = ...) -> Any:
+        value = os.environ.get(name, default)
+        if value is ...:
+            hint = "set the variable, or write a default: {{ env('NAME', 'default') }}"
+            raise ConfigError(Problem("SMT792", self._place, f"the environment variable {name} is not set", hint))
+        return value
+
+    def __getattr__(self, name: str) -> str | None:
+        # Jinja asks each function of a template for attributes such as jinja_pass_arg
+        if name.startswith("jinja"):
+            raise AttributeError(name)
+        return os.environ.get(name)
+
+
+def _rendered(data: Any, variables: _EnvironmentVariables) -> Any:
     """Returns ``data`` with its templates rendered, as Dagster would render them."""
     if isinstance(data, str):
         if "{" not in data:
             return data
-        value: Any = NativeEnvironment().from_string(data).render(env=os.environ.get)
+        # with Jinja's default, an unknown name would become an empty text
+        environment = NativeEnvironment(undefined=jinja2.StrictUndefined)
+        value: Any = environment.from_string(data).render(env=variables)
         if isinstance(value, jinja2.Undefined):
             raise jinja2.UndefinedError
         return value
     if isinstance(data, dict):
-        return {name: _rendered(value) for name, value in data.items()}
+        return {name: _rendered(value, variables) for name, value in data.items()}
     if isinstance(data, list):
-        return [_rendered(item) for item in data]
+        return [_rendered(item, variables) for item in data]
     return data
 
 
-def _table(data: Mapping[str, Any], folder: Path) -> TopicTable:
-    options = {**data}
-    (kind, value) = next(iter(options.pop("source").items()))
-    if kind == "kafka":
-        if isinstance(value.get("create"), dict):
-            value = {**value, "create": NewTopics(**value["create"])}
-        source: KafkaTopics | FileTopics = KafkaTopics(**value)
-    else:
-        source = FileTopics(folder / str(value))
+def _chain(attributes: Mapping[str, Any], folder: Path, table: TopicTable, sink: Sink) -> Chain:
+    """Returns the chain of the asset: the stages of its policy, followed by the chain of the definition."""
+    source = attributes["chain"]
+    if isinstance(source, str):
+        source = folder / source
+    jars = absolute_entries(attributes.get("smt_jars", ()), folder)
+    chain = parse_chain(source, smt_jars=jars, connect_version=attributes.get("connect_version", ""))
+    chain = replace(chain, dead_paths=attributes.get("dead_paths") or chain.dead_paths)
+    if "policy" not in attributes:
+        return chain
+    from dagster_smt.connect.takeover.definition_policy import under_policy_of  # few components have a policy
+
+    has_letters = bool(attributes.get("dead_letters") or attributes.get("dead_letter_topic"))
+    sink = sink_of_statement(sink, table)
+    return under_policy_of(attributes["policy"], folder, chain, table, sink, has_letters=has_letters)
+
+
+def _table(data: Any, folder: Path) -> TopicTable:
+    options = {**_checked(data, {*_names(TopicTable), "statement"}, "table")}
+    source = _source(options.pop("source"), folder) if "source" in options else None
     for side in ("key", "value"):
         if side in options:
-            options[side] = _format(options[side], folder)
+            options[side] = _format(options[side], folder, f"table.{side}")
+    for name in _LISTS:
+        if name in options:
+            options[name] = tuple(options[name])
     statement = options.pop("statement", None)
     if statement is not None:
         text = (folder / statement).read_text(encoding="utf-8") if statement.endswith(".sql") else statement
         return TopicTable.create(text, source, **options)
-    for name in ("topics", "key_fields"):
-        if name in options:
-            options[name] = tuple(options[name])
-    return TopicTable(source, **options)
+    return _built(TopicTable, {**options, "source": source} if source is not None else options, "table")
 
 
-def _format(data: Mapping[str, Any], folder: Path) -> Format:
-    options = {**data}
+def _source(data: Any, folder: Path) -> SourceSpec:
+    (kind, value) = _choice(data, "table.source")
+    if kind == "kafka":
+        value = {**_checked(value, _names(KafkaTopics), "table.source.kafka")}
+        if isinstance(value.get("create"), dict):
+            value["create"] = _built(NewTopics, value["create"], "table.source.kafka.create")
+        return _built(KafkaTopics, value, "table.source.kafka")
+    if kind == "table":
+        return _built(TableSource, value, "table.source.table")
+    return FileTopics(folder / str(value))
+
+
+def _format(data: Any, folder: Path, place: str) -> Format:
+    options = {**_checked(data, _names(Format), place)}
     text = options.pop("schema", None)
     schema = None
     if text is not None:
         is_file = text.endswith(".sql")
         schema = parse_ddl((folder / text).read_text(encoding="utf-8") if is_file else text, place=text)
-    return with_files(Format(**options, schema=schema), folder)
+    return with_files(_built(Format, {**options, "schema": schema}, place), folder)
 
 
-def _sink(data: Mapping[str, Any], folder: Path) -> Sink:
-    (kind, options) = next(iter(data.items()))
+def _sink(data: Any, folder: Path) -> Sink:
+    (kind, value) = _choice(data, "sink")
     if kind not in _SINKS:
         hint = "a component that writes topics starts at the connector's offsets with table.start: group:connect-NAME"
         raise UnsupportedError(Problem("SMT784", str(folder / FILE), f"the component writes no table: {kind}", hint))
-    known = set()
-    for field in fields(_SINKS[kind]):
-        known.add(field.name)
-    if strange := sorted(options.keys() - known):
-        raise ConfigError(Problem("SMT792", f"sink.{kind}", f"unknown options: {', '.join(strange)}"))
-    options = {**options}
-    if "source_columns" in options:
-        options["source_columns"] = SourceColumns(*options["source_columns"])
+    place = f"sink.{kind}"
+    options = {**_checked(value, _names(_SINKS[kind]), place)}
+    for name, of_names in _COLUMN_NAMES.items():
+        if options.get(name) is not None:
+            options[name] = of_names(*options[name])
     for side in ("key", "value"):
-        if side in options:
-            options[side] = _format(options[side], folder)
-    return _SINKS[kind](**options)
+        if options.get(side) is not None:
+            options[side] = _format(options[side], folder, f"{place}.{side}")
+    return _built(_SINKS[kind], options, place)
+
+
+def _choice(data: Any, place: str) -> tuple[str, Any]:
+    """Returns the name and the value of the only option in ``data``."""
+    chosen = []
+    if isinstance(data, dict):
+        for name, value in data.items():
+            if value is not None:
+                chosen.append((name, value))
+    if len(chosen) != 1:
+        hint = "set the option that dg utils inspect-component lists for your place"
+        raise ConfigError(Problem("SMT792", place, "exactly one option has to be set", hint))
+    return chosen[0]
+
+
+def _names(cls: type) -> set[str]:
+    """Returns the names of the options of the dataclass ``cls``."""
+    names = set()
+    for field in fields(cls):
+        names.add(field.name)
+    return names
+
+
+def _checked(data: Any, names: set[str], place: str) -> Mapping[str, Any]:
+    """Returns ``data``, which must be a mapping whose keys are in ``names``.
+
+    Raises:
+        ConfigError: SMT792.
+    """
+    if not isinstance(data, dict):
+        raise ConfigError(Problem("SMT792", place, "the options are not a mapping", "write NAME: VALUE"))
+    if strange := sorted(map(str, data.keys() - names)):
+        hint = "correct or remove them; dg utils inspect-component lists the options"
+        raise ConfigError(Problem("SMT792", place, f"unknown options: {', '.join(strange)}", hint))
+    return data
+
+
+def _built(cls: type[_T], data: Any, place: str) -> _T:
+    """Returns an object of the dataclass ``cls`` with the options ``data``.
+
+    Raises:
+        ConfigError: SMT792, an option is unknown or missing, or its value has another type. If a value is wrong, the
+            error lists its problems.
+    """
+    options = _checked(data, _names(cls), place)
+    try:
+        return cls(**options)
+    except (TypeError, AttributeError, ValueError):
+        hint = "compare the options with those that dg utils inspect-component lists"
+        raise ConfigError(Problem("SMT792", place, "an option is missing, or has another type", hint)) from None

@@ -43,4 +43,5 @@ class TakenOver:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "TakenOver":
         """Returns the object that ``to_json`` has converted into ``data``."""
-        return cls(data["connector"], OffsetSet.from_json(data["offsets"]), data["millis"], data["back"], data.get("number", 0))
+        offsets = OffsetSet.from_json(data["offsets"])
+        return cls(data["connector"], offsets, data["millis"], data["back"], data.get("number", 0))

@@ -2,14 +2,18 @@
 
 import json
 import threading
-from dataclasses import asdict, replace
+from contextlib import suppress
+from dataclasses import asdict, fields, replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
+import dagster as dg
 import pytest
+import yaml
+from dagster.components.resolved.errors import ResolutionException
 
 from dagster_smt.cli import argument_parser
 from dagster_smt.cli.shadow_page import shadow_page
@@ -19,7 +23,7 @@ from dagster_smt.connect.takeover import control_topic, shadow
 from dagster_smt.connect.takeover.audit_record import config_hash, page_of, read_record, write_record
 from dagster_smt.connect.takeover.column_comparison import column_differences, last_records
 from dagster_smt.connect.takeover.control_topic import InFlight, event_of
-from dagster_smt.connect.takeover.definition import Definition
+from dagster_smt.connect.takeover.definition import HONOURED, Definition
 from dagster_smt.connect.takeover.plans import take_over_plan
 from dagster_smt.connect.takeover.rest import ConnectRest
 from dagster_smt.connect.takeover.shadow import Shadow, ShadowOptions, ShadowReport, facts_of
@@ -31,6 +35,7 @@ from dagster_smt.model.topics.state import CommittedRun, ErasedPersons, TableSta
 from dagster_smt.model.topics.taken_over import TakenOver
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.orchestration.components import SmtChainComponent
 from dagster_smt.run.rows_of_connectors import check_not_given_back, check_rows_of_connector
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.ddl import parse_ddl
@@ -216,6 +221,96 @@ def test_templates_of_a_definition(tmp_path, monkeypatch):
     file.write_text(file.read_text().replace("path: lake/", "path: \"{{ env('LAKE') }}/\"").replace('/"a', '/a"'))
     definition = Definition(folder)
     assert definition.spec.sink.path == "file:///lake/a" and definition.spec.table.topics == ("{{ x }}",)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("{{ env('LAKE') }}/x", "s3a://a/x"),
+        ("{{ env.LAKE }}/x", "s3a://a/x"),
+        ("{{ env('NO_LAKE', 'b') }}/x", "b/x"),
+        ("{{ env.NO_LAKE or 'b' }}/x", "b/x"),
+        ("{{ env('NO_LAKE') }}/x", None),
+        ("{{ no_env.LAKE }}/x", None),
+        ("{{ no_env }}/x", None),
+        ("{{ env.NO_LAKE + '/x' }}", None),
+    ],
+)
+def test_templates_are_rendered_as_by_dagster(tmp_path, monkeypatch, text, path):
+    monkeypatch.setenv("LAKE", "s3a://a")
+    folder = saved(tmp_path, connector())
+    changed(folder, sink={"delta": {"path": text, "kind": "columns"}}, translation={"group_name": "{{ data.name }}"})
+    context = dg.ResolutionContext.default()
+    if path is None:
+        # for an unknown name in a longer text, Dagster writes an empty text, which no table should be written to
+        with suppress(ResolutionException):
+            assert context.resolve_value(text) == "/x"
+        with pytest.raises(ConfigError, match="SMT792"):
+            Definition(folder)
+    else:
+        assert context.resolve_value(text) == path == Definition(folder).spec.sink.path
+
+
+def changed(folder: Path, **attributes: object) -> None:
+    """Changes attributes in the component of ``folder``."""
+    file = folder / "defs.yaml"
+    data = yaml.safe_load(file.read_text())
+    data["attributes"] |= attributes
+    file.write_text(yaml.safe_dump(data))
+
+
+def test_each_attribute_of_the_component_is_honoured_or_changes_no_row():
+    """An attribute that is new here has to be read by ``Definition`` if it changes the chain or the rows."""
+    irrelevant = {
+        "spark_key", "spark", "partitions_def", "destinations", "checks", "lineage", "allow_chain_override",
+        "observe_topics", "schedule", "execution_timezone", "new_topic_sensor", "lag_sensor", "maintenance", "op",
+        "translation",
+        # the connector writes the rows of erased people, too, and its rows are what a take-over proves and compares
+        "erasure",
+    }  # fmt: skip
+    attributes = {field.name for field in fields(SmtChainComponent)}
+    assert attributes == irrelevant | {*HONOURED} and not irrelevant & {*HONOURED}
+
+
+def test_a_definition_runs_the_policy_and_the_dead_paths_of_the_asset(tmp_path):
+    """Otherwise the rows of a scratch table would not be masked."""
+    folder = saved(tmp_path, connector())
+    (folder / "policy.yaml").write_text("rules: {PII: mask}\ntags: [{file: tags.yaml}]\nuntagged: keep\n")
+    (folder / "tags.yaml").write_text("topics: {orders: {value: {email: [PII]}}}\n")
+    changed(folder, policy="policy.yaml", dead_paths="warn")
+    chain = Definition(folder).spec.chain
+    assert [stage.alias for stage in chain.stages] == ["policy_mask", "hide"] and chain.dead_paths == "warn"
+
+
+def of_source(**source: object) -> dict[str, object]:
+    return {"source": source, "topics": ["orders"]}
+
+
+BROKER = {"bootstrap_servers": "kafka:9092"}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "place"),
+    [
+        ({"table": of_source(kafka={**BROKER, "servers": SECRET})}, "table.source.kafka: unknown options: servers"),
+        ({"table": of_source(kafka={"timeout": 3})}, "table.source.kafka: an option is missing"),
+        ({"table": of_source(kafka={**BROKER, "create": {"parts": 3}})}, "kafka.create: unknown options: parts"),
+        ({"table": of_source(kafka=None, files=None)}, "table.source: exactly one option"),
+        ({"table": {"source": SECRET}}, "table.source: exactly one option"),
+        ({"table": {"topics": ["orders"]}}, "table: an option is missing"),
+        ({"table": {**of_source(files="t"), "topic": SECRET}}, "table: unknown options: topic"),
+        ({"table": {**of_source(files="t"), "value": {"kinds": SECRET}}}, "table.value: unknown options: kinds"),
+        ({"table": 1}, "table: the options are not a mapping"),
+        ({"sink": {"delta": {"path": "x", "paths": SECRET}}}, "sink.delta: unknown options: paths"),
+        ({"sink": {"delta": 7}}, "sink.delta: the options are not a mapping"),
+    ],
+)
+def test_wrong_options_of_a_definition_are_a_problem_with_a_place(tmp_path, attributes, place):
+    folder = saved(tmp_path, connector())
+    changed(folder, **attributes)
+    with pytest.raises(ConfigError, match=f"SMT792.*{place}") as raised:
+        Definition(folder)
+    assert SECRET not in str(raised.value)
 
 
 @pytest.mark.parametrize(
