@@ -1,12 +1,16 @@
 """The commands about topics on a broker and on files."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from dagster_smt.cli import main
 from dagster_smt.cli.topic_commands import topics_at
+from dagster_smt.errors import ConfigError
 from dagster_smt.model.secrets import resolved
+from dagster_smt.model.windows.window import Range
+from dagster_smt.tables.available import TopicEnds, Waiting
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics
 from dagster_smt.testing.broker import free_port
@@ -162,6 +166,35 @@ def test_properties_with_passwords_are_taken_and_not_shown(run, there, tmp_path)
     spec = topics_at(servers, tmp_path / "client.properties")
     assert "hunter" not in repr(spec) + str(spec.options)
     assert resolved(spec.options, "")["kafka.ssl.key.password"] == "hunter3"
+
+
+def test_client_properties_are_read_as_java_reads_them(tmp_path):
+    """A part of a secret must not become an option of its own, whose name or value a message may show."""
+    text = "sasl.mechanism : PLAIN\nsasl.jaas.config=a.PlainLoginModule required \\\n"
+    text += '  username="me" \\\n  password="hunter2";\nssl.endpoint.identification.algorithm=\n'
+    file = tmp_path / "client.properties"
+    file.write_text(text)
+    spec = topics_at("kafka:9092", file)
+    assert resolved(spec.options, "") == {
+        "kafka.sasl.mechanism": "PLAIN",
+        "kafka.sasl.jaas.config": 'a.PlainLoginModule required username="me" password="hunter2";',
+        "kafka.ssl.endpoint.identification.algorithm": "",
+    }
+    assert "hunter2" not in str(spec.options) + repr(spec)
+    file.write_text("security.protocol=SSL\nhunter2\n")
+    with pytest.raises(ConfigError, match=r"SMT003 client.properties: 1 lines") as raised:
+        topics_at("kafka:9092", file)
+    assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("committed", "lag"), [(3, 12), (10, 5), (12, 3), (15, 0), (17, 0)])
+def test_a_group_that_reads_open_transactions_has_less_lag(run, monkeypatch, committed, lag):
+    ends = TopicEnds([Range("orders", 0, 0, 10)], waiting=[Waiting("orders", 0, 10, 5)])
+    source = SimpleNamespace(topics=lambda: ["orders"], measure=lambda names: ends)
+    monkeypatch.setattr("dagster_smt.tables.sources.open_source", lambda topics: source)
+    monkeypatch.setattr("dagster_smt.cli.topic_commands._committed", lambda *_: {("orders", 0): committed})
+    (row,) = map(json.loads, run("topics", "kafka:9092", "--group", "g", "--json")[1].splitlines())
+    assert (row["end"], row["committed"], row["lag"]) == (10, committed, lag)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from dagster_smt.errors import ConfigError, Problem
+
 
 def count(text: str) -> int:
     """Parses the argument ``text`` as a number of records, which must be at least one."""
@@ -18,6 +20,20 @@ def count_or_zero(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError("a number")
     return int(text)
+
+
+def file_text(path: Path) -> str:
+    """Returns the text of the file ``path``.
+
+    Raises:
+        ConfigError: SMT002, the file is not UTF-8 text.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError(
+            Problem("SMT002", path.name, "the file is not UTF-8 text", "save the file as UTF-8")
+        ) from None
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:

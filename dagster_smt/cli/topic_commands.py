@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dagster_smt.cli.arguments import file_text
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, Problem, TableError, needs_extras
+from dagster_smt.model.properties import logical_lines, read_properties
 
 if TYPE_CHECKING:
     from dagster_smt.tables.kafka.spec import KafkaTopics
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 # host:port, several of them with commas, or one IPv6 address: [::1]:9092
 _SERVERS = re.compile(r"[\w.-]+:\d+(,[\w.-]+:\d+)*|\[[0-9a-fA-F:]+\]:\d+")
+_SEPARATOR = re.compile(r"[=:]")
 _FIELDS = ("key", "value", "timestamp", "headers")
 _COORDINATES = ("topic", "partition", "offset", "timestampType")
 """The fields that the topic sets when it stores a record. The values of these fields in the input are ignored."""
@@ -83,8 +86,8 @@ def topics_at(
         folder: True for a folder, False for brokers; None to determine it from ``config`` and ``place``.
 
     Raises:
-        ConfigError: SMT003, lines of ``config`` are not properties; or ``KafkaTopics`` does not accept a property or a
-            secret in ``config``.
+        ConfigError: SMT002 and SMT003, ``config`` is not UTF-8 text, or has lines that are not properties; or
+            ``KafkaTopics`` does not accept a property or a secret in ``config``.
     """
     from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
     from dagster_smt.tables.topic_table import FileTopics
@@ -93,26 +96,29 @@ def topics_at(
         folder = config is None and (Path(place).is_dir() or not _SERVERS.fullmatch(place))
     if folder:
         return FileTopics(Path(place))
-    if config is not None:
-        lines = config.read_text(encoding="utf-8").splitlines()
-    else:
-        lines = []
-    pairs = []
-    for line in lines:
-        # both characters begin a comment in a properties file
-        if line.strip() and not line.lstrip().startswith(("#", "!")):
-            pairs.append(line.split("=", 1))
-    malformed = []
-    for pair in pairs:
-        if len(pair) != 2:
-            malformed.append(pair)
-    if malformed:
-        place = config.name if config is not None else ""
-        raise ConfigError(Problem("SMT003", place, f"{len(malformed)} lines are not properties", "write name=value"))
-    options = {}
-    for key, value in pairs:
-        options[f"kafka.{key.strip()}"] = _referred(key.strip(), value.strip())
+    options = _client_options(config) if config is not None else {}
     return KafkaTopics(place, options, create=None if partitions is None else NewTopics(partitions))
+
+
+def _client_options(config: Path) -> dict[str, str]:
+    """Returns the options of ``KafkaTopics`` for the properties in the file ``config``.
+
+    Raises:
+        ConfigError: SMT002, the file is not UTF-8 text; SMT003, lines are not properties. The error does not show the
+            lines, which may be parts of a secret.
+    """
+    text = file_text(config)
+    # Java would read such a line as a name without a value, and messages show names
+    malformed = 0
+    for line in logical_lines(text):
+        malformed += not _SEPARATOR.search(line)
+    if malformed:
+        hint = r"write name=value; a value on several lines has a \ at the end of each line but the last"
+        raise ConfigError(Problem("SMT003", config.name, f"{malformed} lines are not properties", hint))
+    options = {}
+    for key, value in read_properties(text).items():
+        options[f"kafka.{key}"] = _referred(key, value.strip())
+    return options
 
 
 def _referred(key: str, value: str) -> str:
@@ -148,12 +154,11 @@ def _topics(arguments: argparse.Namespace) -> int:
     held_back = {(waiting.topic, waiting.partition): waiting.offsets for waiting in measured.waiting}
     for r in measured.ranges:
         at = committed.get((r.topic, r.partition))
-        if at is None:
-            lag = None
-        else:
-            # r.end is before the first open transaction: the records from there to the end of the partition are unread,
-            # too
-            lag = max(0, r.end - at) + held_back.get((r.topic, r.partition), 0)
+        lag = None
+        if at is not None:
+            # r.end is before the first open transaction. The records from there to the end of the partition are unread,
+            # too, except for those that a group with read_uncommitted has already read.
+            lag = max(0, r.end + held_back.get((r.topic, r.partition), 0) - at)
         rows.append((r.topic, r.partition, r.start, r.end, r.records, at, lag))
     if arguments.json:
         for row in rows:

@@ -12,13 +12,16 @@ def read_properties(text: str) -> dict[str, str]:
     If a key repeats, the last one wins.
     """
     properties: dict[str, str] = {}
-    for line in _logical_lines(text):
+    for line in logical_lines(text):
         key, value = _split(line)
         properties[_unescape(key)] = _unescape(value)
     return properties
 
 
-def _logical_lines(text: str) -> list[str]:
+def logical_lines(text: str) -> list[str]:
+    """Returns the lines of ``text`` that contain properties, without comments and blank lines. Continued lines are
+    joined.
+    """
     lines: list[str] = []
     continued = False
     for raw in re.split(r"\r\n|\r|\n", text):
