@@ -510,6 +510,55 @@ def test_problems_go_to_standard_error_without_a_trace(run, arguments, problem):
     assert (code, out, err.splitlines()[0]) == (1, "", problem)
 
 
+BROKEN = {
+    "not UTF-8": b"\xff\xfe\xff = {",
+    "half of JSON": b"{",
+    "half of YAML": b"a: [",
+    "nested": b"[" * 100_000,
+    "no mapping": b"[1]",
+    "empty": b"",
+}
+FILES = [
+    *(["lint", f"FILE.{end}"] for end in ("properties", "json", "yaml")),
+    *(["explain", "chain.properties", "--schema", f"FILE.{end}"] for end in ("json", "sql")),
+    ["explain", "chain.properties", "--table", "FILE.sql"],
+    ["explain", "chain.properties", "--policy", "FILE.yaml"],
+    ["preview", "chain.properties", "FILE.jsonl"],
+    ["preview", "chain.properties", "FILE.jsonl", "--records"],
+    ["scan", "records.jsonl", "--topic", "orders", "--table", "FILE.sql"],
+    ["scan", "records.jsonl", "--topic", "orders", "--write", "FILE.yaml"],
+    ["append", "topics", "orders", "FILE.jsonl"],
+    ["topics", "127.0.0.1:1", "--command-config", "FILE.properties"],
+    ["schema", "127.0.0.1:1", "orders", "--command-config", "FILE.properties"],
+    *(["import", f"FILE.{end}", "--sample", "0"] for end in ("json", "yaml")),
+    ["import", "connector.json", "--sample", "0", "--worker", "FILE.properties"],
+    *(["certify", f"FILE.{end}", "records.jsonl", "--no-spark"] for end in ("properties", "json", "yaml")),
+    *(
+        ["certify", "chain.properties", "records.jsonl", "--no-spark", "--connector", f"FILE.{end}"]
+        for end in ("json", "yaml")
+    ),
+    ["certify", "chain.properties", "records.jsonl", "--no-spark", "--table", "FILE.sql"],
+]
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("arguments", FILES, ids=[" ".join(words) for words in FILES])
+def test_a_broken_file_is_a_problem_with_a_code(run, files, monkeypatch, arguments, text):
+    monkeypatch.setattr("dagster_smt.tables.kafka.client.KafkaClient.names", lambda client: [])
+    monkeypatch.setattr("dagster_smt.certify.certify", lambda *_, **__: pytest.skip("the file is not broken"))
+    (files / "connector.json").write_text('{"name": "o", "config": {"connector.class": "FileStreamSink"}}')
+    for word in arguments:
+        if word.startswith("FILE."):
+            (files / word).write_bytes(text)
+    code, out, err = run(*arguments)
+    assert code == 0 or re.search(r"SMT\d{3} ", out + err), out + err
+
+
+def test_certify_names_the_problem_of_a_broken_connector(run):
+    certified = run("certify", "chain.properties", "records.jsonl", "--no-spark", "--connector", "broken.json")
+    assert certified[0] == 2 and certified[2].startswith("SMT003 broken.json: ")
+
+
 @pytest.mark.parametrize(
     "arguments", [[], ["linte"], ["lint"], ["parity", "x", "--report", "xml"], ["preview", "x", "y", "--limit", "a"]]
 )

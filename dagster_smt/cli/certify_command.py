@@ -83,14 +83,15 @@ def _certificate(arguments: argparse.Namespace) -> "Certificate":
     from dagster_smt.certify import certify
 
     chain = parse_chain(arguments.chain, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version)
-    key, value = _formats(arguments)
-    samples = _samples(arguments)
     options: dict[str, Any] = {"name": arguments.chain.name, "show_values": arguments.show_values}
     if arguments.connector is not None:
         options["name"] += f", compared with {arguments.connector.name}"
         options["original"] = parse_chain(
             arguments.connector, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version
         )
+    # after the chains, whose parser reports what is wrong with their files
+    key, value = _formats(arguments)
+    samples = _samples(arguments)
     with _more_ways(chain, no_spark=arguments.no_spark) as more_ways:
         return certify(chain, samples, key, value, more_ways=more_ways, **options)
 

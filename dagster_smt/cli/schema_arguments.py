@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dagster_smt.chain import Chain, Plan, plan_chain
 from dagster_smt.chain.dead_paths import refuse_dead_paths
+from dagster_smt.cli.arguments import file_text
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema
@@ -29,7 +30,7 @@ def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
             "SMT270", "--schema", "conflicts with --table", "remove --schema: the statement has the columns"
         )
         raise ConfigError(problem)
-    text = path.read_text(encoding="utf-8")
+    text = file_text(path)
     return TopicTable.create(text, place=path.name, elsewhere=FileTopics(Path()))
 
 
@@ -45,7 +46,7 @@ def read_schema(text: str | None) -> Schema | None:
         from dagster_smt.model.schema_json import schema_from_json
 
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = json.loads(file_text(path))
         except ValueError as error:
             raise ConfigError(Problem("SMT003", path.name, f"the file is not valid json: {error}")) from None
         except RecursionError:
@@ -55,7 +56,7 @@ def read_schema(text: str | None) -> Schema | None:
     from dagster_smt.tables.ddl import parse_ddl
 
     if path.suffix == ".sql":
-        return parse_ddl(path.read_text(encoding="utf-8"), place=path.name)
+        return parse_ddl(file_text(path), place=path.name)
     return parse_ddl(text)
 
 
