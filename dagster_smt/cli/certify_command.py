@@ -19,7 +19,6 @@ from dagster_smt.cli.arguments import add_jars, count
 from dagster_smt.cli.schema_arguments import read_schema, read_table
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import SmtError
-from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.topics.format import Format
 
 if TYPE_CHECKING:
@@ -81,6 +80,7 @@ def _certify(arguments: argparse.Namespace) -> int:
 
 def _certificate(arguments: argparse.Namespace) -> "Certificate":
     from dagster_smt.certify import certify
+    from dagster_smt.cli.record_arguments import records_of
 
     chain = parse_chain(arguments.chain, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version)
     options: dict[str, Any] = {"name": arguments.chain.name, "show_values": arguments.show_values}
@@ -91,20 +91,9 @@ def _certificate(arguments: argparse.Namespace) -> "Certificate":
         )
     # after the chains, whose parser reports what is wrong with their files
     key, value = _formats(arguments)
-    samples = _samples(arguments)
+    samples = records_of(arguments, arguments.sample, "records", arguments.offset)
     with _more_ways(chain, no_spark=arguments.no_spark) as more_ways:
         return certify(chain, samples, key, value, more_ways=more_ways, **options)
-
-
-def _samples(arguments: argparse.Namespace) -> list[Sample]:
-    from dagster_smt.cli.record_arguments import of_file, of_topic
-
-    path = Path(arguments.records)
-    # host:port, unless a file has this name
-    if path.is_dir() or (not path.exists() and ":" in arguments.records):
-        place = arguments.records, arguments.command_config, arguments.topic
-        return of_topic(*place, arguments.sample, arguments.offset)
-    return of_file(path, arguments.topic or "records", arguments.sample, whole=arguments.whole)
 
 
 def _formats(arguments: argparse.Namespace) -> tuple[Format, Format]:

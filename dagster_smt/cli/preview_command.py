@@ -85,19 +85,13 @@ def _table_of(arguments: argparse.Namespace) -> TableSink:
 
 
 def _preview(arguments: argparse.Namespace) -> int:
-    from dagster_smt.cli.record_arguments import of_file, of_topic
+    from dagster_smt.cli.record_arguments import records_of
 
     chain = parse_chain(arguments.chain, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version)
     check_options(chain)
     chain = replace(chain, dead_paths="warn")  # the command shows dead paths as warnings
     schema = read_schema(arguments.schema)
-    path = Path(arguments.records)
-    # host:port, unless a file has this name
-    if path.is_dir() or (not path.exists() and ":" in arguments.records):
-        args = arguments.records, arguments.command_config, arguments.topic, arguments.limit, arguments.offset
-        samples = of_topic(*args)
-    else:
-        samples = of_file(path, arguments.topic or "preview", arguments.limit, whole=arguments.whole)
+    samples = records_of(arguments, arguments.limit, "preview", arguments.offset)
     console = Console(highlight=False, soft_wrap=True)
     value = Format("json_schema", schema) if schema is not None else Format(arguments.value)
     key, table = Format(arguments.key), read_table(arguments.table, arguments.schema)

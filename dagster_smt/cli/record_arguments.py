@@ -1,11 +1,33 @@
 """Reads sample records from a file, from file topics, or from a broker."""
 
+import argparse
 from pathlib import Path
 
 from dagster_smt.cli.topic_commands import read_records, topics_at
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.tables.samples import samples
+
+
+def records_of(
+    arguments: argparse.Namespace, limit: int, topic_of_file: str = "", start: int | None = None
+) -> list[Sample]:
+    """Reads records from the place ``arguments.records``: a file, a folder of file topics, or a broker.
+
+    Args:
+        arguments: The arguments of the command: ``records``, ``command_config``, ``topic`` and ``whole``.
+        limit: The number of records.
+        topic_of_file: The name of a file's topic if the arguments do not name one.
+        start: As in ``of_topic``.
+
+    Raises:
+        ConfigError, TableError: See ``of_file`` and ``of_topic``.
+    """
+    path = Path(arguments.records)
+    # host:port, unless a file has this name
+    if path.is_dir() or (not path.exists() and ":" in arguments.records):
+        return of_topic(arguments.records, arguments.command_config, arguments.topic, limit, start)
+    return of_file(path, arguments.topic or topic_of_file, limit, whole=arguments.whole)
 
 
 def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:

@@ -35,15 +35,11 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _scan(arguments: argparse.Namespace) -> int:
-    from dagster_smt.cli.record_arguments import of_file, of_topic
+    from dagster_smt.cli.record_arguments import records_of
 
     more = {"more": presidio_finder()} if arguments.presidio else {}
-    path, topic = Path(arguments.records), arguments.topic
-    # host:port, unless a file has this name
-    if path.is_dir() or (not path.exists() and ":" in arguments.records):
-        samples = of_topic(arguments.records, arguments.command_config, topic, arguments.limit, None)
-    else:
-        samples = of_file(path, topic, arguments.limit, whole=arguments.whole)
+    topic = arguments.topic
+    samples = records_of(arguments, arguments.limit)
     table = read_table(arguments.table, None)
     key, value = (table.key, table.value) if table is not None else (Format(arguments.key), Format())
     fields = scan(samples, key, value, **more)
