@@ -62,8 +62,9 @@ class Finding:
         stage: The index of the stage after which the difference first appears; ``READING`` for the converters.
         decision: The id of the intended difference, such as ``D5``; empty if no rule explains the difference.
         records: The number of records in the group.
-        lasting: How many of these records still have an unexplained difference after the last stage. A later stage may
-            remove a difference, for example by dropping the field.
+        lasting_numbers: The positions of those of these records that still have an unexplained difference after the
+            last stage. A later stage may remove a difference, for example by dropping the field. A record may be in
+            several findings. Records that only our converters reject come after all others.
         first: The location of the difference in the first record.
     """
 
@@ -71,8 +72,13 @@ class Finding:
     stage: int
     decision: str
     records: int
-    lasting: int
+    lasting_numbers: frozenset[int]
     first: DifferencePlace
+
+    @property
+    def lasting(self) -> int:
+        """The number of records that still have an unexplained difference after the last stage."""
+        return len(self.lasting_numbers)
 
     @property
     def reason(self) -> str:
@@ -135,11 +141,12 @@ class Certificate:
         """The number of records that still have an unexplained difference after the last stage. Each execution path,
         such as Python or Spark, may have its own number; this is the largest of these numbers.
         """
-        by_way: dict[str, int] = {}
+        by_way: dict[str, set[int]] = {}
         for finding in self.findings:
             if not finding.decision:
-                by_way[finding.way] = by_way.get(finding.way, 0) + finding.lasting
-        return max(by_way.values(), default=0)
+                # once, even if the record differs, is equal again and differs once more, or also differs in its type
+                by_way.setdefault(finding.way, set()).update(finding.lasting_numbers)
+        return max(map(len, by_way.values()), default=0)
 
     @property
     def exit_code(self) -> int:
@@ -173,7 +180,11 @@ class Certificate:
         """
         count = f"{self.records} records"
         if self.verdict == "different":
-            return f"{self.different} of {count} differ from Kafka Connect {self.connect_version}"
+            total = self.records
+            # the converters were compared on the records that they reject, too
+            if any(finding.lasting for finding in self.of_stage(READING)):
+                total += self.refused
+            return f"{self.different} of {total} records differ from Kafka Connect {self.connect_version}"
         but = ", except for deliberate differences" if self.verdict == "deliberate" else ""
         if any(not finding.decision for finding in self.findings):
             but += "; a later stage removes the other differences"

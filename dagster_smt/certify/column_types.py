@@ -60,8 +60,7 @@ def type_findings(session: SparkSession, comparison: ChainComparison, way: str) 
         for path, connect, here in _differences("", of_connect, columns):
             record = comparison.readings.samples[group.numbers[0]].place
             place = DifferencePlace(record, PART, path, connect, here)
-            count = len(group.numbers)
-            yield Finding(way, len(comparison.connect) - 1, "", count, count, place)
+            yield Finding(way, len(comparison.connect) - 1, "", len(group.numbers), frozenset(group.numbers), place)
             break
 
 

@@ -114,11 +114,12 @@ class ChainComparison:
             got = results[first]
             assert got is not None
             place = self._place(first, self.connect[stage][first], got)
-            lasting = 0
+            lasting = set()
             for number in of_verdict:
-                lasting += last[number] == DIFFERENT
+                if last[number] == DIFFERENT:
+                    lasting.add(number)
             decision = "" if verdict == DIFFERENT else verdict
-            self.findings.append(Finding(way, stage, decision, len(of_verdict), lasting, place))
+            self.findings.append(Finding(way, stage, decision, len(of_verdict), frozenset(lasting), place))
 
     def _place(self, number: int, want: Result, got: Result) -> DifferencePlace:
         """Returns the first location in which two results of a record differ: Connect's result ``want``, and our result

@@ -43,14 +43,13 @@ def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> lis
         # ``samples`` begins with the records that our converters have read
         if number < len(readings.samples):
             if number in refused:
-                findings.add("", DifferencePlace(sample.place, refused[number], "", _REFUSES, _READS))
+                findings.add("", number, DifferencePlace(sample.place, refused[number], "", _REFUSES, _READS))
             continue
         _, problem, side = readings.refused[number - len(readings.samples)]
         if number not in refused:
             decision = "D5" if _is_coerced(reader, sample, problem, side) else ""
-            findings.add(
-                decision, DifferencePlace(sample.place, side, "", _READS, f"a record that is refused ({problem.code})")
-            )
+            place = DifferencePlace(sample.place, side, "", _READS, f"a record that is refused ({problem.code})")
+            findings.add(decision, number, place)
     return findings.all()
 
 
@@ -60,16 +59,17 @@ class _Findings:
     """
 
     def __init__(self) -> None:
-        self.places: dict[str, list[DifferencePlace]] = {}
+        self.places: dict[str, dict[int, DifferencePlace]] = {}
 
-    def add(self, decision: str, place: DifferencePlace) -> None:
-        self.places.setdefault(decision, []).append(place)
+    def add(self, decision: str, number: int, place: DifferencePlace) -> None:
+        self.places.setdefault(decision, {})[number] = place
 
     def all(self) -> list[Finding]:
         findings = []
         for decision, places in self.places.items():
-            lasting = 0 if decision else len(places)
-            findings.append(Finding(WAY, READING, decision, len(places), lasting, places[0]))
+            lasting = frozenset() if decision else frozenset(places)
+            first = next(iter(places.values()))
+            findings.append(Finding(WAY, READING, decision, len(places), lasting, first))
         return findings
 
 

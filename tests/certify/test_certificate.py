@@ -6,7 +6,7 @@ import re
 import pytest
 
 from dagster_smt.certify import Certificate, certify, certify_chain, chain_pair
-from dagster_smt.certify.certificate import CertifiedStage, CertifiedWay, Finding
+from dagster_smt.certify.certificate import READING, CertifiedStage, CertifiedWay, Finding
 from dagster_smt.certify.chain_pair import properties_of
 from dagster_smt.certify.difference_places import DifferencePlace
 from dagster_smt.chain import parse_chain
@@ -39,6 +39,27 @@ def test_equal_chains_are_equal(form, records):
     assert (certificate.verdict, certificate.exit_code, certificate.findings) == ("equal", 0, ())
     assert [stage.records for stage in certificate.stages] == [len(records), len(records) - 1, len(records) - 2]
     assert [(way.name, way.records) for way in certificate.ways] == [("records in Python", len(records))]
+
+
+@pytest.mark.parametrize(
+    ("findings", "statement"),
+    [
+        ([("a", 0, "", {0}), ("a", 2, "", {0})], "1 of 3 records"),
+        ([("a", 0, "", {0}), ("a", 2, "", {1})], "2 of 3 records"),
+        ([("a", 0, "", {0, 1}), ("b", 0, "", {0, 1, 2})], "3 of 3 records"),
+        ([("a", 0, "", {0}), ("a", 2, "D5", set())], "1 of 3 records"),
+        # record 3 is refused by our converters alone
+        ([("a", READING, "", {1, 3})], "2 of 5 records"),
+    ],
+)
+def test_a_record_that_differs_in_several_ways_counts_once(findings, statement):
+    place = DifferencePlace("orders-0@1", "value", "a", "null", "a text")
+    rows = []
+    for way, stage, decision, numbers in findings:
+        rows.append(Finding(way, stage, decision, 2, frozenset(numbers), place))
+    stages = tuple(CertifiedStage(alias, "MaskField$Value", "", 3) for alias in "abc")
+    certificate = Certificate("chain", "", "4.3.1", (), 3, 2, 0, stages, (), tuple(rows))
+    assert certificate.statement == f"{statement} differ from Kafka Connect 4.3.1"
 
 
 def test_a_deliberate_difference_has_its_reason():
@@ -230,7 +251,9 @@ def test_properties_have_safe_aliases():
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
 def test_names_from_outside_are_escaped(text):
     place = DifferencePlace(text, f"header {text}", text, "a text", "null", (text, text))
-    findings = tuple(Finding(text, stage, decision, 2, 1, place) for stage in (-1, 0) for decision in ("", "D5"))
+    findings = tuple(
+        Finding(text, stage, decision, 2, frozenset({0}), place) for stage in (-1, 0) for decision in ("", "D5")
+    )
     stage = CertifiedStage(text, text, text, 1, same=text)
     warnings = (Problem("SMT011", text, text),)
     ways = (CertifiedWay(text, 0, text),)

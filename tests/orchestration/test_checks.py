@@ -88,7 +88,14 @@ DIFFERENT = Certificate(
     stages=(CertifiedStage("hide", "MaskField$Value", "", 5),),
     ways=(CertifiedWay("records in Python", 5),),
     findings=(
-        Finding("records in Python", 0, "", 3, 3, DifferencePlace("orders-0@1", "value", "a", "null", "a text")),
+        Finding(
+            "records in Python",
+            0,
+            "",
+            3,
+            frozenset({1, 2, 3}),
+            DifferencePlace("orders-0@1", "value", "a", "null", "a text"),
+        ),
     ),
 )
 BROKEN = Destination("orders", "lake/orders", "failed", 3, problems=(Problem("SMT554", "lake/orders", "gone", ""),))
