@@ -6,9 +6,13 @@ in flight. The files before that offset contain each record once. The conversion
 changes no file.
 """
 
+import os
+import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from pyspark.errors import PySparkException
@@ -23,6 +27,8 @@ from dagster_smt.model.windows.offsets import TopicPartition
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.visible import without_partitions
 
+# the scheme of a URI, with the bucket or host: s3a://bucket, file://, file:
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://[^/]*)?")
 _HINT_FILES = "let the connector commit its files: run it, stop it cleanly, and run the command again"
 _HINT_STRANGE = "move the file out of the folder; or name the folder of one topic as sink.delta.path"
 
@@ -145,18 +151,52 @@ class ParquetFolder:
         files = []
         for row in sorted(rows, key=lambda row: row["path"]):
             millis = round(row["modification_time"].timestamp() * 1000)
-            files.append(DataFile(self._below(unquote(row["path"])), row["size"], millis, row["rows"]))
+            path = path_below(self.path, unquote(row["path"]))
+            files.append(DataFile(path, row["size"], millis, row["rows"]))
         write_first_commit(self.session, self.path, actions_of(files, schema, self.partition_columns()))
-
-    def _below(self, path: str) -> str:
-        """Returns the path of a file relative to the folder. ``path`` is the whole path."""
-        # Spark may add a scheme, or write it in another way: /lake becomes file:///lake. So only the part after it
-        # counts.
-        return path.partition(self.path.rpartition(":")[2].strip("/"))[2].strip("/")
 
     def partition_columns(self) -> list[str]:
         """Returns the names of the columns whose values are in folder names, such as ``day`` for ``day=2026-01-01``."""
-        return [*DataFile(self._below(next(iter(self.paths()), "")), 0, 0, 0).values]
+        try:
+            first = self._reader().parquet(self.path).select("_metadata.file_path").first()
+        except PySparkException:
+            first = None
+        if first is None:
+            return []
+        return [*DataFile(path_below(self.path, unquote(first["file_path"])), 0, 0, 0).values]
+
+
+def path_below(folder: str, path: str) -> str:
+    """Returns the path of a file relative to a folder.
+
+    Args:
+        folder: The folder: an absolute path, a path relative to the working directory, or a URI.
+        path: The whole path of the file.
+
+    Raises:
+        TableError: SMT798, the file is not in the folder.
+    """
+    parts, of_folder = _parts(path), _parts(folder)
+    if parts[: len(of_folder)] == of_folder:
+        return "/".join(parts[len(of_folder) :])
+    # Hadoop's working directory may be another one, such as the user's folder in HDFS
+    if not folder.startswith("/") and _SCHEME.match(folder) is None:
+        names = [*PurePosixPath(folder).parts]
+        for start in range(len(parts) - len(names)):
+            if parts[start : start + len(names)] == names:
+                return "/".join(parts[start + len(names) :])
+    hint = "name the folder of the files as sink.delta.path, with its absolute path"
+    raise TableError(Problem("SMT798", without_partitions(path), "the file is not in the folder of the table", hint))
+
+
+def _parts(place: str) -> list[str]:
+    """Returns the names in the absolute path of ``place``, without the scheme and the bucket or host. Spark may add a
+    scheme, or write it in another way: ``/lake`` becomes ``file:///lake``.
+    """
+    absolute = posixpath.join(os.getcwd(), place)
+    if scheme := _SCHEME.match(place):
+        absolute = f"/{place[scheme.end() :]}"
+    return [*PurePosixPath(posixpath.normpath(absolute)).parts[1:]]
 
 
 def rows_by_file(frame: DataFrame) -> dict[str, int]:

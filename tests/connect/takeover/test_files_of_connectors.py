@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 from dagster_smt.connect import Connector
 from dagster_smt.connect.takeover.file_names import FileName, file_naming
 from dagster_smt.connect.takeover.first_commit import _NULL, DataFile, actions_of, check_columns
-from dagster_smt.connect.takeover.parquet_files import ConnectorFile, ParquetFolder, check_files
+from dagster_smt.connect.takeover.parquet_files import ConnectorFile, ParquetFolder, check_files, path_below
 from dagster_smt.errors import TableError, UnsupportedError
 
 CONFLUENT = {
@@ -125,6 +125,33 @@ def test_the_first_commit_names_the_files():
     first, second = lines[3]["add"], lines[4]["add"]
     assert (first["path"], first["partitionValues"]) == ("day=a%253Ab%20c/orders+0+1.parquet", {"day": "a:b c"})
     assert second["partitionValues"] == {"day": None} and json.loads(second["stats"]) == {"numRecords": 3}
+
+
+@pytest.mark.parametrize(
+    ("folder", "path", "below"),
+    [
+        ("/lake/orders", "file:///lake/orders/partition=0/f.parquet", "partition=0/f.parquet"),
+        ("file:/lake/orders/", "file:///lake/orders/f.parquet", "f.parquet"),
+        ("lake/orders", "file:///home/lake/orders-project/lake/orders/partition=0/f.parquet", "partition=0/f.parquet"),
+        ("./lake/orders", "file:///home/lake/orders-project/lake/orders/f.parquet", "f.parquet"),
+        ("orders", "file:///home/lake/orders-project/orders/orders/f.parquet", "orders/f.parquet"),
+        ("lake/orders", "hdfs://n:9000/user/me/lake/orders/day=1/f.parquet", "day=1/f.parquet"),
+        ("/orders", "file:///orders/day=1/orders/f.parquet", "day=1/orders/f.parquet"),
+        ("s3a://a", "s3a://a/partition=0/f.parquet", "partition=0/f.parquet"),
+        ("s3a://a/", "s3a://a/a/f.parquet", "a/f.parquet"),
+        ("s3a://a/x:y/z", "s3a://a/x:y/z/f.parquet", "f.parquet"),
+        ("s3://b/topics/orders", "s3a://b/topics/orders/f.parquet", "f.parquet"),
+        ("/lake/a b", "file:///lake/a b/kind=a b/f.parquet", "kind=a b/f.parquet"),
+    ],
+)
+def test_the_path_of_a_file_in_its_folder(monkeypatch, folder, path, below):
+    monkeypatch.setattr("os.getcwd", lambda: "/home/lake/orders-project")
+    assert path_below(folder, path) == below
+
+
+def test_a_file_outside_of_the_folder_gets_no_wrong_path():
+    with pytest.raises(TableError, match=r"SMT798 /lake/orders-2/f\.parquet"):
+        path_below("/lake/orders", "/lake/orders-2/f.parquet")
 
 
 @pytest.mark.parametrize("column", [StructField("a b", LongType()), StructField("at", TimestampNTZType())])
