@@ -20,12 +20,15 @@ class Connector:
         state: The state from ``GET /connectors?expand=status``; empty if unknown.
         table: If the connector writes several tables, the name of the one table that this object describes. Empty if
             the object describes the whole connector.
+        ignored: The names of options that are not in ``config`` because Connect ignores them: options of a converter
+            whose class the worker sets.
     """
 
     name: str
     config: Mapping[str, str]
     state: str = ""
     table: str = ""
+    ignored: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -58,11 +61,7 @@ class Connector:
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that a sink connector names."""
-        topics = []
-        for t in self.config.get("topics", "").split(","):
-            if t.strip():
-                topics.append(t.strip())
-        return tuple(topics)
+        return tuple(names_in(self.config.get("topics", "")))
 
     @property
     def chain(self) -> dict[str, str]:
@@ -75,6 +74,15 @@ class Connector:
             if k in ("transforms", "predicates") or k.startswith(heads):
                 properties[k] = v
         return {"transforms": "", **properties}
+
+
+def names_in(text: str) -> list[str]:
+    """Returns the names in ``text``, a comma-separated list."""
+    names = []
+    for name in text.split(","):
+        if name.strip():
+            names.append(name.strip())
+    return names
 
 
 def read_connectors(data: Any, place: str) -> list[Connector]:

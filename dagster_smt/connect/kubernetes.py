@@ -1,10 +1,12 @@
 """Reads connectors from Kubernetes resources: Strimzi's ``KafkaConnector``, and Confluent's ``Connector``."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from dagster_smt.chain.problems import config_problem
 from dagster_smt.connect.connectors import Connector, read_connectors
+from dagster_smt.connect.worker import NO_WORKER, Worker
 from dagster_smt.errors import ConfigError, Problem
 
 _STRIMZI, _CONFLUENT = "KafkaConnector", "Connector"
@@ -64,40 +66,47 @@ def _is_resource(data: Mapping[Any, Any]) -> bool:
     return "apiVersion" in data and "kind" in data
 
 
-def _workers(resources: list[Any]) -> dict[str, Mapping[Any, Any]]:
-    """Maps the names of clusters to the configurations of the ``KafkaConnect`` resources in a file."""
+def _workers(resources: list[Any]) -> dict[str, Worker]:
+    """Maps the names of clusters to the workers of the ``KafkaConnect`` resources in a file."""
     workers = {}
     for resource in resources:
         if resource.get("kind") == _CLUSTER:
             name = str(_mapping(resource.get("metadata")).get("name", ""))
-            workers[name] = _mapping(_mapping(resource.get("spec")).get("config"))
+            config: dict[str, Any] = {}
+            for option, value in _mapping(_mapping(resource.get("spec")).get("config")).items():
+                config[str(option)] = value
+            workers[name] = Worker(config)
     return workers
 
 
-def _connector(resource: Mapping[Any, Any], workers: Mapping[str, Mapping[Any, Any]], place: str) -> Connector:
+def _connector(resource: Mapping[Any, Any], workers: Mapping[str, Worker], place: str) -> Connector:
     metadata, spec = _mapping(resource.get("metadata")), _mapping(resource.get("spec"))
     options = _mapping(spec.get(_CONFIGS[str(resource["kind"])]))
     _check_plain(options, place)
     _check_plain({name: spec.get(name) for name in _OF_SPEC}, place)
-    properties: dict[Any, Any] = {}
+    properties: dict[str, Any] = {}
     for name, option in _OF_SPEC.items():
         if spec.get(name) is not None:
             properties[option] = spec[name]
-    properties |= options
-    worker = workers.get(str(_mapping(metadata.get("labels")).get(_LABEL, "")), {})
-    for side in ("key.converter", "value.converter"):
-        # as in Connect: a connector that names its own converter gets no option of the worker's converter
-        if side not in properties:
-            defaults = {}
-            for k, v in worker.items():
-                if str(k) == side or str(k).startswith(f"{side}."):
-                    defaults[k] = v
+    for name, value in options.items():
+        properties[str(name)] = value
+    worker = workers.get(str(_mapping(metadata.get("labels")).get(_LABEL, "")), NO_WORKER)
+    ignored: list[str] = []
+    for side in ("key", "value"):
+        name, defaults = f"{side}.converter", worker.converter(side)
+        # As in Connect: a converter has the options of the configuration that names its class. A connector that names
+        # its own converter gets no option of the worker's, and the options of any other connector are ignored.
+        if name not in properties and name in defaults:
             _check_plain(defaults, place)
+            own = [option for option in properties if option.startswith(f"{name}.")]
+            for option in own:
+                del properties[option]
+            ignored += own
             properties |= defaults
     state = str(spec.get("state") or "")
     name = str(spec.get("name") or metadata.get("name") or place)
     (connector,) = read_connectors({"name": name, "config": properties}, place)
-    return Connector(connector.name, connector.config, state)
+    return replace(connector, state=state, ignored=tuple(ignored))
 
 
 def _mapping(value: Any) -> Mapping[Any, Any]:

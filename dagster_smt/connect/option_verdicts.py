@@ -47,6 +47,10 @@ def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, u
         if verdict is None and unused:
             verdict = _verdict_of_kept_option(option, value, family, unused)
         verdicts.append(verdict or _by_rule(option, value, family))
+    for option in connector.ignored:
+        verdicts.append(
+            OptionVerdict(option, "not needed", "the worker sets the converter: Kafka also ignores the option")
+        )
     return verdicts
 
 

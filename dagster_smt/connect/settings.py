@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.connectors import Connector, names_in
 from dagster_smt.connect.option_rules import OptionOutcome, OptionVerdict
 
 ONE_TABLE = "one component writes one table: import the connector once for each of them"
@@ -101,15 +101,6 @@ class TableSettings:
 def is_true(connector: Connector, option: str, default: str = "false") -> bool:
     """Returns True if ``option`` of ``connector`` is ``true``."""
     return connector.config.get(option, default).strip().lower() == "true"
-
-
-def names_in(text: str) -> list[str]:
-    """Returns the names in ``text``, a comma-separated list."""
-    names = []
-    for name in text.split(","):
-        if name.strip():
-            names.append(name.strip())
-    return names
 
 
 def safe_name(name: str) -> str:

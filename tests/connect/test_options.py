@@ -237,6 +237,36 @@ spec:
 """
 
 
+WORKER = "{value.converter: org.apache.kafka.connect.json.JsonConverter, value.converter.schemas.enable: false}"
+
+
+@pytest.mark.parametrize(
+    ("worker", "own", "expected", "ignored"),
+    [
+        (WORKER, "value.converter.decimal.format: NUMERIC", {"kind": "json"}, ["value.converter.decimal.format"]),
+        (WORKER, "value.converter.schemas.enable: true", {"kind": "json"}, ["value.converter.schemas.enable"]),
+        (
+            WORKER,
+            "value.converter: org.apache.kafka.connect.json.JsonConverter, value.converter.decimal.format: NUMERIC",
+            {"kind": "envelope", "decimal_format": "NUMERIC"},
+            [],
+        ),
+        (WORKER, "tasks.max: 1", {"kind": "json"}, []),
+        ("{}", "value.converter.decimal.format: NUMERIC", {"kind": "json"}, ["value.converter.decimal.format"]),
+    ],
+)
+def test_a_converter_of_strimzis_worker_has_only_the_options_of_the_worker(tmp_path, worker, own, expected, ignored):
+    """Connect makes a converter of the configuration that names its class."""
+    text = STRIMZI.replace("value.converter.schemas.enable: false", own)
+    text = text.replace("metadata: {name: cluster}", f"metadata: {{name: cluster}}\nspec: {{config: {worker}}}")
+    (tmp_path / "c.yaml").write_text(text)
+    (connector,) = connectors_at(str(tmp_path))
+    component = written_component(connector, {"files": "topics"})
+    assert component.attributes["table"]["value"] == expected
+    reported = [v.option for v in component.options if "Kafka also ignores the option" in v.text]
+    assert reported == ignored
+
+
 def test_connectors_of_strimzi(tmp_path):
     (tmp_path / "c.yaml").write_text(STRIMZI)
     (connector,) = connectors_at(str(tmp_path))
