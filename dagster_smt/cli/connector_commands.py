@@ -145,11 +145,8 @@ def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
     folders = {item.component.folder for item in others}
     name, number = component.folder, 2
     while component.folder in folders:
-        component.folder = f"{name}_{number}"
+        component.move_to(f"{name}_{number}")
         number += 1
-    if component.folder != name and component.attributes:
-        kind, _, _ = component.attributes["asset_key"].partition("/")
-        component.attributes["asset_key"] = f"{kind}/{component.folder}"
 
 
 def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Problem]:

@@ -13,6 +13,7 @@ from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.cli.arguments import add_jars, add_policy, count
 from dagster_smt.cli.schema_arguments import planned, policy_on, read_schema, read_table
 from dagster_smt.cli.terminal import shown
+from dagster_smt.connect.connectors import names_in
 from dagster_smt.foreign.check import check_options
 from dagster_smt.interpret.keyed_rows import table_changes
 from dagster_smt.interpret.leaves import Number, leaves
@@ -65,11 +66,7 @@ def _add_table_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    names = []
-    for name in text.split(","):
-        if name.strip():
-            names.append(name.strip())
-    return tuple(names)
+    return tuple(names_in(text))
 
 
 def _table_of(arguments: argparse.Namespace) -> TableSink:

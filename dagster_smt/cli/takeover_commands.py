@@ -5,7 +5,7 @@ rows. ``takeover`` prepares runs that continue the connector's table.
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ from dagster_smt.connect import (
     write_session,
     written_component,
 )
+from dagster_smt.connect.component import is_folder_of
+from dagster_smt.connect.connectors import names_in
 from dagster_smt.connect.iceberg_catalog import catalog_conf
 from dagster_smt.connect.report import Imported
 from dagster_smt.errors import ConfigError, Problem, needs_extras
@@ -126,16 +128,12 @@ def _shadow(arguments: argparse.Namespace) -> int:
         from dagster_smt.connect.takeover.shadow import Shadow, ShadowOptions
     same = True
     with _opened(arguments) as (session, plans, scratch):
-        keys = []
-        for name in arguments.keys.split(","):
-            if name.strip():
-                keys.append(name.strip())
         options = ShadowOptions(
             scratch=scratch,
             wait=arguments.wait,
             start=_bounds(arguments.from_),
             end=_bounds(arguments.to_offset_),
-            keys=keys,
+            keys=names_in(arguments.keys),
             by=arguments.by,
         )
         for plan in plans:
@@ -187,11 +185,11 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOver
         from dagster_smt.connect.takeover.rest import ConnectRest
         from dagster_smt.connect.takeover.session import take_over_session
     connector = ConnectRest(arguments.url, arguments.connector).connector()
-    plans = []
+    plans, folders = [], list[Path]()
     for part in by_table(connector):
         check_iceberg(part)
-        definition = Definition(_component_folder(part, arguments))
-        plans.append(take_over_plan(part, arguments.url, definition))
+        folders.append(_component_folder(part, arguments, folders))
+        plans.append(take_over_plan(part, arguments.url, Definition(folders[-1])))
     conf = catalog_conf(connector.config, catalog_of(plans[0])) | _conf(arguments.conf)
     with tempfile.TemporaryDirectory(prefix="dagster_smt_") as temporary:
         session, is_ours = take_over_session(conf, plans[0].spec)
@@ -202,8 +200,13 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOver
                 session.stop()
 
 
-def _component_folder(connector: Connector, arguments: argparse.Namespace) -> Path:
+def _component_folder(connector: Connector, arguments: argparse.Namespace, others: Sequence[Path]) -> Path:
     """Returns the folder of the component for ``connector``. Imports the component if the folder does not exist.
+
+    Args:
+        connector: The connector, or its part for one table.
+        arguments: The arguments of the command.
+        others: The folders for the connector's other tables.
 
     Raises:
         ConfigError: SMT785, a part of the connector is not supported.
@@ -216,6 +219,7 @@ def _component_folder(connector: Connector, arguments: argparse.Namespace) -> Pa
     worker = read_worker(arguments.worker) if arguments.worker else NO_WORKER
     look = Look(topics_at(servers, None, folder=False), arguments.sample)
     component = written_component(connector, source, "lake", look, arguments.smt_jars, worker=worker, group="connect")
+    move_apart(component, arguments.to, connector.name, others)
     folder = Path(arguments.to) / component.folder
     if component.refused and not arguments.accept_import:
         raise ConfigError(_not_done(connector, component))
@@ -227,6 +231,17 @@ def _component_folder(connector: Connector, arguments: argparse.Namespace) -> Pa
         if session.file is not None:
             say(f"Spark session: {session.file}")
     return folder
+
+
+def move_apart(component: ConnectorComponent, root: Path, connector: str, others: Sequence[Path]) -> None:
+    """Adds a number to the folder name of ``component`` if the folder under ``root`` belongs to another connector than
+    ``connector``, or is in ``others``. The import adds the same numbers: the connectors ``a.b`` and ``a-b`` have the
+    folders ``a_b`` and ``a_b_2``.
+    """
+    name, number = component.folder, 2
+    while root / component.folder in others or not is_folder_of(root / component.folder, connector):
+        component.move_to(f"{name}_{number}")
+        number += 1
 
 
 def _not_done(connector: Connector, component: ConnectorComponent) -> list[Problem]:

@@ -41,6 +41,7 @@ from dagster_smt.model.topics.format import SELF_DESCRIBED
 from dagster_smt.tables.proposal.look import Look, TopicSamples
 
 CHAIN_FILE = "chain.properties"
+_OF_CONNECTOR = "The transforms of the connector "
 ANY_CLUSTER = "${env:KAFKA_SERVERS}"
 """The value for Kafka's servers if the user names no servers. It refers to an environment variable, which each run
 reads.
@@ -110,6 +111,13 @@ class ConnectorComponent:
         if self.patch is not None:
             files[PATCH_FILE] = json.dumps(self.patch, indent=2, ensure_ascii=False) + "\n"
         return files
+
+    def move_to(self, folder: str) -> None:
+        """Gives the component the folder name ``folder``, and an asset key with this name."""
+        self.folder = folder
+        if self.attributes:
+            kind, _, _ = self.attributes["asset_key"].partition("/")
+            self.attributes["asset_key"] = f"{kind}/{folder}"
 
     def save(self, root: Path, more: Mapping[str, str] | None = None) -> Path:
         """Writes the folder of the component under ``root``, and returns the folder.
@@ -195,6 +203,21 @@ class _Parts:
     @property
     def of_converters(self) -> list[OptionVerdict]:
         return [*of_references(self.connector), *self.key.options, *self.value.options]
+
+
+def is_folder_of(folder: Path, connector: str) -> bool:
+    """Returns False if ``folder`` has the component of another connector than ``connector``. The first line of the
+    chain's file names the connector. A folder without this line may belong to any connector.
+    """
+    try:
+        first = (folder / CHAIN_FILE).read_text(encoding="utf-8", errors="replace").partition("\n")[0]
+    except OSError:
+        return True
+    return not first.startswith(written_comment(_OF_CONNECTOR)) or first == _first_line(connector)
+
+
+def _first_line(connector: str) -> str:
+    return written_comment(f"{_OF_CONNECTOR}{connector}.")
 
 
 def folder_name(name: str) -> str:
@@ -367,7 +390,7 @@ def _errors(connector: Connector) -> dict[str, Any]:
 
 
 def _properties(connector: Connector, left_out: list[str]) -> str:
-    lines = [written_comment(f"The transforms of the connector {connector.name}.")]
+    lines = [_first_line(connector.name)]
     for key, value in connector.chain.items():
         line = written_property(key, value)
         # a component is loaded strictly: an unknown option would be an error

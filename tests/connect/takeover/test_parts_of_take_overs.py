@@ -17,6 +17,7 @@ from dagster.components.resolved.errors import ResolutionException
 
 from dagster_smt.cli import argument_parser
 from dagster_smt.cli.shadow_page import shadow_page
+from dagster_smt.cli.takeover_commands import move_apart
 from dagster_smt.connect import Connector, by_table, written_component
 from dagster_smt.connect.iceberg_catalog import catalog_conf
 from dagster_smt.connect.takeover import control_topic, shadow
@@ -376,6 +377,29 @@ def test_each_table_of_a_connector_has_a_plan(tmp_path):
     assert chain == ["hide", "noValue", "route"] and "(?:a|x)" in (plans[0].folder / "chain.properties").read_text()
     assert by_table(connector()) == [connector()]
     assert len(by_table(connector(**SEVERAL, **{"iceberg.tables.dynamic-enabled": "true"}))) == 1
+
+
+def test_connectors_with_the_same_folder_name_have_their_own_components(tmp_path):
+    first, second = (Connector(name, connector().config) for name in ("a-b", "a.b"))
+    source = {"kafka": {"bootstrap_servers": "kafka:9092"}}
+    for one, folder in ((first, "a_b"), (second, "a_b_2")):
+        component = written_component(one, source)
+        move_apart(component, tmp_path, one.name, [])
+        assert (component.folder, component.attributes["asset_key"]) == (folder, f"lake/{folder}")
+        component.save(tmp_path)
+    for one, folder in ((first, "a_b"), (second, "a_b_2"), (replace(second, name="a/b"), "a_b_3")):
+        component = written_component(one, source)
+        move_apart(component, tmp_path, one.name, [])
+        assert component.folder == folder
+    # a table of the connector, after another table of the connector
+    component = written_component(first, source)
+    move_apart(component, tmp_path, first.name, [tmp_path / "a_b"])
+    assert component.folder == "a_b_3"
+    # a chain without the line that names its connector, such as one that was written by hand
+    (tmp_path / "a_b" / "chain.properties").write_text("transforms=\n")
+    component = written_component(second, source)
+    move_apart(component, tmp_path, second.name, [])
+    assert component.folder == "a_b"
 
 
 def test_tabulars_sink_has_a_group_of_its_own(tmp_path):
