@@ -4,11 +4,9 @@ return the results of all records after the first stage, after the first two sta
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from dagster_smt.certify.stepwise import Steps
+from dagster_smt.certify.stepwise import Result, Steps
 
-Result = dict[str, Any]
 Answers = Callable[[int], Sequence[Result | None]]
 """A function that takes a number of stages, such as 2. It returns the results of all records after this number of
 stages. The result of a record is None if the record ran on a different path.

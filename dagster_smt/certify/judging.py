@@ -79,22 +79,23 @@ class ChainComparison:
         records = sum(result is not None for result in last)
         verdicts = StageJudge(self, len(self.connect)).verdicts(last)
         if way.stepwise or any(verdicts):
-            self._by_stage(way, verdicts)
+            self._by_stage(way, last, verdicts)
         return CertifiedWay(way.name, records, "" if records else "no record can take this way")
 
-    def _by_stage(self, way: ComparedWay, last: Sequence[str]) -> None:
+    def _by_stage(self, way: ComparedWay, last_results: Sequence[Result | None], last: Sequence[str]) -> None:
         """Adds a finding for each stage that makes the results on the execution path ``way`` worse. For example, the
         verdict on some records is equal before the stage, and different after it.
 
         Args:
             way: The execution path.
+            last_results: The results of all records after the last stage.
             last: The verdicts on all records after the last stage.
         """
         before: Sequence[str] = [EQUAL] * len(last)
         for stages in range(1, len(self.connect) + 1):
-            results, verdicts = way.after(stages), last
-            # the verdicts after the last stage are known already
+            results, verdicts = last_results, last
             if stages < len(self.connect):
+                results = way.after(stages)
                 verdicts = StageJudge(self, stages).verdicts(results)
             fresh = []
             for old, verdict in zip(before, verdicts, strict=True):

@@ -32,6 +32,7 @@ from dagster_smt.connect import (
 from dagster_smt.connect.connector_sources import is_address
 from dagster_smt.connect.option_rules import OUTCOMES
 from dagster_smt.connect.report import REPORT, Imported, with_installed_versions
+from dagster_smt.connect.worker import Worker
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.visible import visible
 
@@ -92,26 +93,26 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    imported, refused = _imported(arguments), False
+    worker = read_worker(arguments.worker) if arguments.worker else NO_WORKER
+    imported, refused = _imported(arguments, worker), False
     for item in imported:
         refused |= item.component.refused or (arguments.strict and item.component.differs)
     if arguments.to is None:
         for item in imported:
             print_report(item.connector, item.component, as_json=arguments.json)
-    elif exists := _written(imported, arguments):
+    elif exists := _written(imported, arguments, worker):
         raise ConfigError(exists)
     return int(refused)
 
 
-def _imported(arguments: argparse.Namespace) -> list[Imported]:
+def _imported(arguments: argparse.Namespace, worker: Worker) -> list[Imported]:
     """Returns the connectors that ``arguments`` name, each with its component. All folder names of the components are
-    different.
+    different. ``worker`` describes the worker that runs the connectors.
     """
     source: dict[str, Any] = {"kafka": {"bootstrap_servers": arguments.bootstrap_servers}}
     if arguments.files:
         source = {"files": str(Path(arguments.files).absolute())}
     look = _look(arguments)
-    worker = read_worker(arguments.worker) if arguments.worker else NO_WORKER
     imported: list[Imported] = []
     for place in arguments.source:
         cluster = cluster_at(place) if is_address(place) else None
@@ -149,12 +150,12 @@ def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
         number += 1
 
 
-def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Problem]:
+def _written(imported: list[Imported], arguments: argparse.Namespace, worker: Worker) -> list[Problem]:
     """Writes the components in ``imported`` into files, and prints their reports. A component that already exists is
     not written again. Returns a problem for each such component.
     """
     exists = []
-    session = _session(imported, arguments)
+    session = _session(imported, arguments.to, worker)
     to_do = list(session.to_do())
     for item in imported:
         print_report(item.connector, item.component, as_json=arguments.json)
@@ -178,16 +179,15 @@ def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Pr
     return exists
 
 
-def _session(imported: list[Imported], arguments: argparse.Namespace) -> ProjectSession:
-    """Writes a Spark session for the components into the project, unless the project already has a session. Returns the
-    session.
+def _session(imported: list[Imported], folder: Path, worker: Worker) -> ProjectSession:
+    """Writes a Spark session for the components into the project of ``folder``, unless the project already has a
+    session. Returns the session.
     """
-    worker = read_worker(arguments.worker) if arguments.worker else NO_WORKER
     parts = []
     for item in imported:
         parts.append((worker.with_usual_providers(item.connector), item.component))
     session = session_for(parts)
-    write_session(session, arguments.to)
+    write_session(session, folder)
     return session
 
 

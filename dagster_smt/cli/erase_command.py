@@ -1,11 +1,10 @@
 """Implements the command ``erase``, which erases people from the tables of a code location without a Dagster launch."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_smt.cli.terminal import say
+from dagster_smt.cli.terminal import progress, say
 from dagster_smt.errors import needs_extras
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def _erase(arguments: argparse.Namespace) -> int:
         return 0
     source = _source(arguments)
     tables = ErasableTables(arguments.definitions, arguments.asset)
-    report = tables.erase(source, no_writers=arguments.no_writers, records=arguments.records, log=_progress)
+    report = tables.erase(source, no_writers=arguments.no_writers, records=arguments.records, log=progress)
     say(report.to_json() if arguments.format == "json" else report.to_markdown().rstrip("\n"))
     return 0 if report.proven else 1
 
@@ -68,8 +67,3 @@ def _source(arguments: argparse.Namespace) -> "SubjectSource":
     else:
         table = TableSource(arguments.table)
     return SubjectSource(file, arguments.environment, table, arguments.column)
-
-
-def _progress(line: str) -> None:
-    if line:
-        say(f"  {line}", sys.stderr)

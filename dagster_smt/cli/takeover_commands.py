@@ -3,7 +3,6 @@ rows. ``takeover`` prepares runs that continue the connector's table.
 """
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_smt.cli.arguments import add_jars, count
-from dagster_smt.cli.terminal import say
+from dagster_smt.cli.terminal import progress, say
 from dagster_smt.connect import (
     ANY_CLUSTER,
     NO_WORKER,
@@ -114,7 +113,7 @@ def _takeover(arguments: argparse.Namespace) -> int:
             sample=arguments.sample,
             dry_run=arguments.dry_run,
         )
-        takeover = TakeOver(session, plans, options, _progress)
+        takeover = TakeOver(session, plans, options, progress)
         records = takeover.back() if arguments.back else takeover.take()
         say(f"{arguments.connector}: {records[0].result}")
         for plan in plans:
@@ -137,7 +136,7 @@ def _shadow(arguments: argparse.Namespace) -> int:
             by=arguments.by,
         )
         for plan in plans:
-            report = Shadow(session, plan, options, _progress).compare()
+            report = Shadow(session, plan, options, progress).compare()
             _print_comparison(plan, report)
             same &= report.same
     return 0 if same else 1
@@ -167,11 +166,6 @@ def _bounds(texts: list[str]) -> dict[str, int]:
             raise ConfigError(Problem("SMT794", "--from, --to-offset", f"'{text}' is not an offset", hint))
         bounds[place] = int(number)
     return bounds
-
-
-def _progress(line: str) -> None:
-    if line:
-        say(f"  {line}", sys.stderr)
 
 
 @contextmanager

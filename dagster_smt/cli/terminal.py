@@ -16,3 +16,9 @@ def say(text: str = "", file: TextIO | None = None) -> None:
 def shown(text: str) -> str:
     """Returns ``text`` with an escape in place of each character that cannot be printed. Line breaks stay."""
     return "\n".join(map(visible, text.split("\n")))
+
+
+def progress(line: str) -> None:
+    """Prints ``line``, a step of a long command, to standard error. Prints nothing if the line is empty."""
+    if line:
+        say(f"  {line}", sys.stderr)

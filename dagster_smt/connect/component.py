@@ -368,10 +368,8 @@ def _proposals(connector: Connector, source: dict[str, Any], worker: Worker) -> 
     """
     if not connector.is_sink:
         return []
-    group = connector.config.get("consumer.override.group.id", "").strip() or f"connect-{connector.name}"
-    proposals = [
-        f"table.start: group:{group} starts at the connector's offsets; without it, the table starts at the beginning"
-    ]
+    start = f"table.start: group:{connector.group}"
+    proposals = [f"{start} starts at the connector's offsets; without it, the table starts at the beginning"]
     level = connector.config.get(ISOLATION, "").strip() or worker.consumer("isolation.level")
     if "kafka" in source and not level:
         level = "table.source.kafka.isolation_level: read_uncommitted"

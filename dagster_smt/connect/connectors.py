@@ -64,6 +64,11 @@ class Connector:
         return tuple(names_in(self.config.get("topics", "")))
 
     @property
+    def group(self) -> str:
+        """The consumer group of a sink connector's tasks."""
+        return self.config.get("consumer.override.group.id", "").strip() or f"connect-{self.name}"
+
+    @property
     def chain(self) -> dict[str, str]:
         """The ``transforms.*`` and ``predicates.*`` properties. The result always has the key ``transforms``, even if
         the connector has no transforms.

@@ -55,17 +55,24 @@ def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, u
 
 
 def _by_rule(option: str, value: str, family: str) -> OptionVerdict:
+    rule = _first_rule(option, value, family)
+    if rule is None:
+        return _unknown(option, family)
+    return OptionVerdict(option, rule.verdict, rule.text)
+
+
+def _first_rule(option: str, value: str, family: str) -> OptionRule | None:
     for rule in catalog().rules:
         if rule.fits(option, value, family):
-            return OptionVerdict(option, rule.verdict, rule.text)
-    return _unknown(option, family)
+            return rule
+    return None
 
 
 def _verdict_of_kept_option(option: str, value: str, family: str, text: str) -> OptionVerdict:
     """Returns the verdict on ``option`` of a connector that stays in use and reads a topic of the component. ``text``
     is the verdict's text for an option that the component does not use.
     """
-    rule = next((rule for rule in catalog().rules if rule.fits(option, value, family)), None)
+    rule = _first_rule(option, value, family)
     if rule is not None and not rule.families:
         return OptionVerdict(option, rule.verdict, rule.text)
     # A class outside the catalog may have any option. Only a name that is close to a known one is reported, as a

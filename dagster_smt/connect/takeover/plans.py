@@ -47,7 +47,7 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
         statement = "the component reads other topics than the connector"
         raise ConfigError(Problem("SMT792", "table.topics", statement, "import the connector again"))
     config = connector.config
-    group = worker_group = config.get("consumer.override.group.id", "").strip() or f"connect-{connector.name}"
+    group = worker_group = connector.group
     control = table_name = ""
     if family == "iceberg":
         group = config.get("iceberg.connect.group-id", "").strip() or group
