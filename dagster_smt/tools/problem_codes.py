@@ -44,7 +44,7 @@ SHARED = {
     "SMT798": "connect/takeover/connector_table connect/takeover/first_commit connect/takeover/take_over",
     "SMT701": "spark/stages/output tables/keyed/keys tables/planning",
     "SMT001": "chain/parse chain/stages",
-    "SMT002": "chain/parse connect/connector_sources connect/worker",
+    "SMT002": "chain/parse cli/arguments connect/connector_sources connect/worker",
     "SMT003": "chain/parse cli/parity cli/schema_arguments cli/topic_commands connect/connector_sources "
     "connect/kubernetes",
     "SMT010": "chain/classes cli/chain_commands",

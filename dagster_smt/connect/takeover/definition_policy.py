@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from dagster_smt.chain import Chain
-from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.paths.extended import below
 from dagster_smt.privacy.applied_policy import Subject, apply_policy
 from dagster_smt.privacy.field_scan import new_personal, scan
@@ -51,11 +50,9 @@ def under_policy_of(
         has_letters=has_letters,
     )
     applied = apply_policy(policy, subject)
-    if policy.looks_personal == HOLD_BACK and policy.untagged != HOLD_BACK:
-        source = table.source
-        if isinstance(source, TableSource):
-            hint = "leave looks_personal out, or use untagged: hold back"
-            raise ConfigError(Problem("SMT767", policy.name, "values of a table source cannot be sampled", hint))
+    source = table.source
+    # a table as source cannot be sampled, and has no connector that could be taken over
+    if policy.looks_personal == HOLD_BACK and policy.untagged != HOLD_BACK and not isinstance(source, TableSource):
         personal: dict[str, tuple[str, ...]] = {}
         for topic in choose_topics(table, WindowRequest(), open_source(source).topics()):
             fields = scan(samples(source, topic, _SAMPLE), table.key, table.value)

@@ -174,7 +174,7 @@ def path_below(folder: str, path: str) -> str:
         path: The whole path of the file.
 
     Raises:
-        TableError: SMT798, the file is not in the folder.
+        TableError: SMT797, the file is not in the folder.
     """
     parts, of_folder = _parts(path), _parts(folder)
     if parts[: len(of_folder)] == of_folder:
@@ -186,7 +186,7 @@ def path_below(folder: str, path: str) -> str:
             if parts[start : start + len(names)] == names:
                 return "/".join(parts[start + len(names) :])
     hint = "name the folder of the files as sink.delta.path, with its absolute path"
-    raise TableError(Problem("SMT798", without_partitions(path), "the file is not in the folder of the table", hint))
+    raise TableError(Problem("SMT797", without_partitions(path), "the file is not in the folder of the table", hint))
 
 
 def _parts(place: str) -> list[str]:

@@ -150,7 +150,7 @@ def test_the_path_of_a_file_in_its_folder(monkeypatch, folder, path, below):
 
 
 def test_a_file_outside_of_the_folder_gets_no_wrong_path():
-    with pytest.raises(TableError, match=r"SMT798 /lake/orders-2/f\.parquet"):
+    with pytest.raises(TableError, match=r"SMT797 /lake/orders-2/f\.parquet"):
         path_below("/lake/orders", "/lake/orders-2/f.parquet")
 
 
