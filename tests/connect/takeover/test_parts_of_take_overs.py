@@ -37,10 +37,14 @@ from dagster_smt.model.topics.taken_over import TakenOver
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration.components import SmtChainComponent
+from dagster_smt.orchestration.definitions.planned_table import planned_op
+from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.run.rows_of_connectors import check_not_given_back, check_rows_of_connector
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+from dagster_smt.tables.topic_table import FileTopics
 from tests.connect.takeover.workers import iceberg_config
 from tests.connect.takeover.world import JSON, MASK
 
@@ -281,6 +285,29 @@ def test_a_definition_runs_the_policy_and_the_dead_paths_of_the_asset(tmp_path):
     changed(folder, policy="policy.yaml", dead_paths="warn")
     chain = Definition(folder).spec.chain
     assert [stage.alias for stage in chain.stages] == ["policy_mask", "hide"] and chain.dead_paths == "warn"
+    spec = Definition(folder).spec
+    asset = SmtTable(
+        chain=folder / "chain.properties",
+        table=spec.table,
+        sink=spec.sink,
+        policy=folder / "policy.yaml",
+        dead_paths="warn",
+    )
+    assert planned_op(asset, "orders").chain.hash == chain.hash
+
+
+def test_a_definition_holds_back_fields_whose_sampled_values_look_personal(tmp_path):
+    folder = saved(tmp_path, connector())
+    values = [NewRecord(None, b'{"email": "a@b.c", "note": "ann@example.org", "id": 7}')] * 5
+    append_records(FileTopics(folder / "topics"), "orders", values)
+    policy = {"rules": {"PII": "mask"}, "untagged": "keep", "looks_personal": "hold back", "tags": [{"file": "t.yaml"}]}
+    (folder / "t.yaml").write_text("topics: {orders: {value: {email: [PII]}}}\n")
+    changed(folder, policy=policy, table={**of_source(files="topics"), "value": {"kind": "json"}})
+    held = Definition(folder).spec.chain.stages
+    assert [(stage.alias, stage.paths) for stage in held[:-1]] == [
+        ("policy_held", ("note",)),
+        ("policy_mask", ("email",)),
+    ]
 
 
 def of_source(**source: object) -> dict[str, object]:
