@@ -97,15 +97,16 @@ def _attributes(folder: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError):
         raise ConfigError(Problem("SMT792", str(file), "the file is not valid YAML", hint)) from None
     attributes = data.get("attributes") if isinstance(data, dict) else None
-    if not isinstance(attributes, dict) or not {"chain", "table", "sink"} <= attributes.keys():
-        raise ConfigError(Problem("SMT792", str(file), "the file is not an SmtChainComponent", hint))
-    variables = _EnvironmentVariables(str(file))
-    result = {}
-    try:
+    honoured = {}
+    if isinstance(attributes, dict):
         for name in HONOURED:
             # null is the same as an attribute that is not set
             if attributes.get(name) is not None:
-                result[name] = _rendered(attributes[name], variables)
+                honoured[name] = attributes[name]
+    if not {"chain", "table", "sink"} <= honoured.keys():
+        raise ConfigError(Problem("SMT792", str(file), "the file is not an SmtChainComponent", hint))
+    try:
+        result: dict[str, Any] = _rendered(honoured, _EnvironmentVariables(str(file)))
     # an expression of a template may be wrong in any way, such as {{ env.NAME + '/x' }} without the variable
     except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         statement = "a template cannot be rendered"
@@ -176,7 +177,9 @@ def _chain(attributes: Mapping[str, Any], folder: Path, table: TopicTable, sink:
 
 def _table(data: Any, folder: Path) -> TopicTable:
     options = {**_checked(data, {*_names(TopicTable), "statement"}, "table")}
-    source = _source(options.pop("source"), folder) if "source" in options else None
+    source = options.pop("source", None)
+    if source is not None:
+        options["source"] = _source(source, folder)
     for side in ("key", "value"):
         if side in options:
             options[side] = _format(options[side], folder, f"table.{side}")
@@ -186,8 +189,8 @@ def _table(data: Any, folder: Path) -> TopicTable:
     statement = options.pop("statement", None)
     if statement is not None:
         text = (folder / statement).read_text(encoding="utf-8") if statement.endswith(".sql") else statement
-        return TopicTable.create(text, source, **options)
-    return _built(TopicTable, {**options, "source": source} if source is not None else options, "table")
+        return TopicTable.create(text, **options)
+    return _built(TopicTable, options, "table")
 
 
 def _source(data: Any, folder: Path) -> SourceSpec:

@@ -328,6 +328,8 @@ BROKER = {"bootstrap_servers": "kafka:9092"}
         ({"table": {"topics": ["orders"]}}, "table: an option is missing"),
         ({"table": {**of_source(files="t"), "topic": SECRET}}, "table: unknown options: topic"),
         ({"table": {**of_source(files="t"), "value": {"kinds": SECRET}}}, "table.value: unknown options: kinds"),
+        ({"table": None}, "defs.yaml: the file is not an SmtChainComponent"),
+        ({"table": {"source": None, "topics": ["orders"]}}, "table: an option is missing"),
         ({"table": 1}, "table: the options are not a mapping"),
         ({"sink": {"delta": {"path": "x", "paths": SECRET}}}, "sink.delta: unknown options: paths"),
         ({"sink": {"delta": 7}}, "sink.delta: the options are not a mapping"),
