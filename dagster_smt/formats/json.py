@@ -297,7 +297,7 @@ def _read_map(schema: Schema, form: Format, where: str) -> Convert:
         value = reader(schema.values, form, f"{where}[]")
     else:
         value = _plain
-    texts = schema.keys is not None and schema.keys.type is Type.STRING
+    texts = schema.keys is not None and _is_object(schema.keys, form)
     width = schema.values.width if schema.values else 1
 
     def read(data: Any) -> dict[Any, Any]:
@@ -311,6 +311,12 @@ def _read_map(schema: Schema, form: Format, where: str) -> Convert:
         return {as_key(key(k)): value(v) for k, v in data}
 
     return read
+
+
+def _is_object(keys: Schema, form: Format) -> bool:
+    """Returns True if a map with the keys ``keys`` is an object in JSON."""
+    # for optional strings, JsonConverter writes an object, but JsonSchemaData writes entries, as for numbers
+    return keys.type is Type.STRING and not (keys.optional and form.kind == "json-confluent")
 
 
 def _read_struct(schema: Schema, form: Format, where: str) -> Convert:

@@ -2,7 +2,7 @@
 
 A document is first converted into Connect's own schema JSON, which ``model.schema_json`` reads. That module also
 interprets names, versions, defaults and logical types. Values are read as in Connect's JSON converter, except unions
-and maps whose keys are not strings.
+and maps whose keys are not strings, or are optional strings.
 """
 
 import json
@@ -33,7 +33,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
     "int32": (int,),
     "double": (int, float, Decimal),
     "struct": (dict,),
-    "map": (dict,),
+    "map": (dict, list),
     "array": (list,),
 }
 Prepare = Callable[[Any], Any]
@@ -199,10 +199,8 @@ class _NodeReader:
                 entries.append([of_key(key) if of_key else key, of_value(value) if of_value else value])
             return entries
 
-        schema = {"type": "map", "keys": keys, "values": values}
-        if keys.get("type") == "string" and not keys.get("optional"):
-            keys["optional"] = True  # for a map whose keys are required strings, Connect's JSON has an object
-        return schema, _unless_null(pairs)
+        # ``pairs`` leaves an object as it is: JsonSchemaData reads a map as an object if its keys are required strings
+        return {"type": "map", "keys": keys, "values": values}, _unless_null(pairs)
 
     def _struct(self, node: Mapping[str, Any], document: str, around: tuple[str, ...]) -> Node:
         properties = node.get("properties")
