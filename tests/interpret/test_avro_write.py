@@ -150,6 +150,11 @@ def test_values_read_as_what_they_were(schema, value):
         assert avro.schema.label == schema.label
 
 
+def test_a_default_of_an_optional_field_is_read_as_what_it_was():
+    schema = Schema(Type.INT64, True, default=1)
+    assert avro_of(avro_out(struct("shop.Order", a=schema)).text).schema.by_name["a"] == schema
+
+
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_values_of_any_schema_read_as_what_they_were(data):
