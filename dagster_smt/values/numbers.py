@@ -18,7 +18,10 @@ _DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9
 _HEX = r"0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
 FLOAT_PATTERN = rf"[+-]?(?:NaN|Infinity|(?:{_DECIMAL}|{_HEX})[fFdD]?)"
 _FLOAT = re.compile(FLOAT_PATTERN)
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""A context that does not round."""
+MOST_DIGITS = 10_000
+"""The largest number of digits of a decimal for work whose time grows with the square of the number of digits."""
 _TWO_TO_64 = Decimal(2**64)
 _MOST_BYTES = 4_096
 """The largest size of a decimal's unscaled value, in bytes.
@@ -127,7 +130,15 @@ def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
     if len(unscaled) > _MOST_BYTES:
         statement = f"a decimal has more than {_MOST_BYTES} bytes, about {_MOST_BYTES * 12 // 5:,} digits"
         raise data_error("SMT446", statement, "check the dead letter, or send the number as a text", "")
-    return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale, _EXACT)
+    return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale, EXACT)
+
+
+def integer_bytes(number: int) -> bytes:
+    """Returns ``number`` in two's complement with the fewest bytes, as ``BigInteger.toByteArray`` does: 127 needs one
+    byte, 128 needs two.
+    """
+    length = (number if number >= 0 else ~number).bit_length() // 8 + 1
+    return number.to_bytes(length, "big", signed=True)
 
 
 def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
@@ -174,8 +185,8 @@ def low_integer(value: Decimal) -> int:
     # 2**64 divides 10**64, so the low bits are zeros
     if isinstance(exponent, int) and exponent >= 64:
         return 0
-    whole = value.to_integral_value(ROUND_DOWN, _EXACT)
-    return int(_EXACT.remainder(whole, _TWO_TO_64))
+    whole = value.to_integral_value(ROUND_DOWN, EXACT)
+    return int(EXACT.remainder(whole, _TWO_TO_64))
 
 
 def parse_integer(text: str, bits: int) -> int | None:
