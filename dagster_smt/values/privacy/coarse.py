@@ -13,7 +13,7 @@ from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.runtime import box
 from dagster_smt.model.schema import INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.values.java.calendar import DAY
-from dagster_smt.values.numbers import to_float32
+from dagster_smt.values.numbers import EXACT, MOST_DIGITS, float_text, to_float32
 from dagster_smt.values.privacy.text_rule import TextRule
 from dagster_smt.values.value_rule import PythonRule
 
@@ -175,6 +175,14 @@ class WholeMultiple(PythonRule):
         return value.isNotNull() & result.isNull()
 
 
+def _multiple(value: Decimal, step: Decimal) -> Decimal:
+    """Returns the largest multiple of ``step`` that is not above ``value``."""
+    rest = EXACT.remainder(value, step)
+    if rest < 0:
+        rest = EXACT.add(rest, step)
+    return EXACT.subtract(value, rest)
+
+
 @dataclass(frozen=True, slots=True)
 class FloatMultiple(PythonRule):
     """A rule that replaces a float with the next lower multiple of a step. With the step 0.01, 1.239 becomes 1.23. NaN
@@ -196,8 +204,12 @@ class FloatMultiple(PythonRule):
     def python(self, value: Any) -> Any:
         if value is None or not math.isfinite(value):
             return value
-        multiple = math.floor(float(value) * self.parts / self.step) * self.step / self.parts
-        if self.type is Type.FLOAT32:
+        single = self.type is Type.FLOAT32
+        # The digits that people see count: 0.29 is 29 hundredths, although 0.29 * 100 is less than 29 for a computer.
+        scaled = EXACT.multiply(Decimal(float_text(value, single)), Decimal(self.parts))
+        # a division of integers rounds only once
+        multiple = int(_multiple(scaled, Decimal(self.step))) / int(self.parts)
+        if single:
             multiple = to_float32(multiple)
         if self.boxes:
             return box(multiple, self.type)
@@ -221,8 +233,10 @@ class DecimalMultiple(PythonRule):
     def python(self, value: Any) -> Any:
         if value is None:
             return None
-        step = Decimal(self.step)
-        return (step * math.floor(value / step)).quantize(value)
+        if max(value.adjusted(), -value.as_tuple().exponent) > MOST_DIGITS:
+            statement = f"a decimal has an exponent that stands for more than {MOST_DIGITS:,} digits"
+            raise data_error("SMT446", statement, "check the dead letter, or send the number as a text", "")
+        return EXACT.quantize(_multiple(value, Decimal(self.step)), value)
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
         return value.isNotNull() & result.isNull()
