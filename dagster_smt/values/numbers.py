@@ -8,6 +8,7 @@ import math
 import re
 import struct
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from fractions import Fraction
 
 from dagster_smt.errors import data_error
 from dagster_smt.model.java_text import BLANKS
@@ -73,7 +74,7 @@ def exact_double(number: int | Decimal) -> float:
         return -math.inf
 
 
-def nearest_float32(exact: int | Decimal) -> float:
+def nearest_float32(exact: int | Decimal | Fraction) -> float:
     """Returns the exact number ``exact`` rounded to 32 bits in one step. If the number were first rounded to a double,
     the result could be wrong.
 
@@ -249,15 +250,30 @@ def _hexadecimal(text: str) -> float:
         return math.inf
 
 
+def _exact_hexadecimal(text: str) -> Fraction:
+    """Returns the exact value of ``text``, a hexadecimal number that is neither zero nor too large or small for a
+    double.
+    """
+    digits, _, exponent = text.lower().replace("0x", "", 1).partition("p")
+    whole, _, fraction = digits.partition(".")
+    # ``int`` counts leading zeros as digits, of which it rejects more than 4,300; a base of 16 has no limit
+    sign = exponent[: exponent[0] in "+-"]
+    power = int(sign + (exponent.lstrip("+-0") or "0"))
+    return int(whole + fraction, 16) * Fraction(2) ** (power - 4 * len(fraction))
+
+
 def parse_float32(text: str) -> float | None:
     """Parses ``text`` as Java's ``Float.parseFloat`` does. Returns None if the string is not a number."""
     double = parse_float(text)
-    if double is None or not math.isfinite(double) or not double or "x" in text or "X" in text:
-        if double is None:
-            return None
+    if double is None:
+        return None
+    if not math.isfinite(double) or not double:
         return to_float32(double)
+    text = text.strip(BLANKS).rstrip("fFdD")
+    if "x" in text or "X" in text:
+        return nearest_float32(_exact_hexadecimal(text))
     try:
-        return nearest_float32(Decimal(text.strip(BLANKS).rstrip("fFdD")))
+        return nearest_float32(Decimal(text))
     except InvalidOperation:  # the exponent has too many digits
         return to_float32(double)
 
