@@ -477,4 +477,4 @@ def resolve_defaults(schema: Schema, form: Format) -> Schema:
     )
     if schema.default is None:
         return inner
-    return inner.with_(default=reader(inner.with_(default=None), form, "default")(schema.default))
+    return inner.with_(default=reader(inner, form, "default")(schema.default))

@@ -39,13 +39,13 @@ from dagster_smt.model.schema import (
     timestamp,
 )
 from dagster_smt.model.schema_size import MAX_BYTES, MAX_ITEMS, excess, room
+from dagster_smt.values.java.calendar import DAY
 from dagster_smt.values.json.lazy import check_depth, with_room
 from dagster_smt.values.numbers import scaled_decimal, to_float32, wrap
 
 Convert = Callable[[Any], Any]
 CONNECT_AVRO = "io.confluent.connect.avro."
 UNION, ENUM, _DEFAULT_NAME = f"{CONNECT_AVRO}Union", f"{CONNECT_AVRO}Enum", f"{CONNECT_AVRO}ConnectDefault"
-DAY = 86_400_000
 _LOGICAL = "dagster_smt.logical"
 _SIMPLE = {
     "boolean": Type.BOOLEAN,

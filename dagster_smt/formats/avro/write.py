@@ -19,8 +19,9 @@ import fastavro
 from fastavro.schema import parse_schema
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, Problem, data_error
-from dagster_smt.formats.avro.read import CONNECT_AVRO, DAY, UNION, bare
+from dagster_smt.formats.avro.read import CONNECT_AVRO, UNION, bare
 from dagster_smt.model.schema import DECIMAL_PRECISION, Schema, Type
+from dagster_smt.values.java.calendar import DAY
 from dagster_smt.values.numbers import EXACT, MOST_DIGITS, integer_bytes
 
 Convert = Callable[[Any], Any]

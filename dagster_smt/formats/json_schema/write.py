@@ -1,7 +1,7 @@
 """Converts Connect schemas into JSON Schema, by the rules of Confluent's ``JsonSchemaData.fromConnectSchema``."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.formats.json import writer
@@ -57,7 +57,7 @@ def _document(schema: Schema, form: Format, index: int | None = None) -> dict[st
     if schema.parameters:
         node["connect.parameters"] = dict(schema.parameters)
     if schema.default is not None:
-        node["default"] = writer(replace(schema, default=None), form)(schema.default)
+        node["default"] = writer(schema, form)(schema.default)
     # as in ``JsonSchemaData``, an optional type is a union with null
     if schema.optional:
         node = {"oneOf": [{"type": "null"}, node]}
