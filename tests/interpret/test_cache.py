@@ -42,8 +42,8 @@ def test_a_full_cache_of_schemas_counts_anew_whatever_has_emptied_it(monkeypatch
     for number in range(100):
         schema = Schema(Type.STRUCT, fields=tuple((f"f{n}", STRING) for n in range(number % 5)))
         assert result[schema] == result[schema] == schema.nodes
-        kept = [of.nodes for of, _ in result._known.values()]
-        assert result._known._total == sum(kept) <= 10 and 1 <= len(kept) <= 3
+        nodes = [of.nodes for of, _ in result._known.values()]
+        assert result._known._total == sum(nodes) <= 10 and 1 <= len(nodes) <= 3
 
 
 def envelope(number):

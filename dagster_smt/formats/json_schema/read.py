@@ -13,6 +13,7 @@ from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.formats.json import Convert, reader, resolve_defaults
+from dagster_smt.formats.json_schema.pointer import part_at
 from dagster_smt.formats.parsing import converted, has_decimals
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.schema_json import schema_from_json
@@ -125,11 +126,7 @@ class _NodeReader:
         name = name or document
         if f"{name}#{pointer}" in around:
             raise ConfigError(_problem(self.place, f"{reference} contains itself"))
-        node = self.documents.get(name)
-        for part in filter(None, pointer.split("/")):
-            # RFC 6901 requires this order, so that ~01 becomes ~1 and not a slash
-            key = part.replace("~1", "/").replace("~0", "~")
-            node = node.get(key) if isinstance(node, dict) else None
+        node = part_at(self.documents.get(name), pointer)
         if node is None:
             raise ConfigError(_problem(self.place, f"{reference} is unknown"))
         return self.read(node, name, (*around, f"{name}#{pointer}"))
