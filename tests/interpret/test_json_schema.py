@@ -274,3 +274,10 @@ def test_the_document_has_confluents_words():
     assert properties["id"] == {"type": "integer", "connect.type": "int32", "connect.index": 0}
     assert properties["name"] == {"oneOf": [{"type": "null"}, {"type": "string"}], "connect.index": 1}
     assert properties["counts"]["connect.type"] == properties["by_id"]["connect.type"] == "map"
+
+
+def test_the_default_of_a_map_has_the_form_of_its_values():
+    keys = Schema(Type.INT64)
+    schema = Schema(Type.MAP, keys=keys, values=Schema(Type.STRING), default={7: "x"})
+    assert json.loads(json_schema_out(schema, FORM).text)["default"] == [{"key": 7, "value": "x"}]
+    assert json.loads(json_schema_out(schema, FORM).write(None)) == [{"key": 7, "value": "x"}]

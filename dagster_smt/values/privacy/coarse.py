@@ -158,8 +158,8 @@ def _multiple(value: Decimal, step: Decimal) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class FloatMultiple(NullStays, PythonRule):
-    """A rule that replaces a float with the next lower multiple of a step. With the step 0.01, 1.239 becomes 1.23. NaN
-    and infinities stay.
+    """A rule that replaces a float with the next lower multiple of a step. With the step 0.01, 1.239 becomes 1.23, and
+    0.29 stays. NaN and infinities stay.
 
     Attributes:
         step: The numerator of the step. For the step 10, ``step`` is 10 and ``parts`` is 1. For the step 0.01, ``step``
