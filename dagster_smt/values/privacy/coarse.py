@@ -13,7 +13,7 @@ from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.runtime import box
 from dagster_smt.model.schema import INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.values.java.calendar import DAY, day_number, gregorian
-from dagster_smt.values.numbers import EXACT, MOST_DIGITS, float_text, to_float32
+from dagster_smt.values.numbers import EXACT, MOST_DIGITS, to_float32
 from dagster_smt.values.privacy.text_rule import TextRule
 from dagster_smt.values.value_rule import NullStays, PythonRule
 
@@ -148,14 +148,6 @@ class WholeMultiple(NullStays, PythonRule):
         return multiple
 
 
-def _multiple(value: Decimal, step: Decimal) -> Decimal:
-    """Returns the largest multiple of ``step`` that is not above ``value``."""
-    rest = EXACT.remainder(value, step)
-    if rest < 0:
-        rest = EXACT.add(rest, step)
-    return EXACT.subtract(value, rest)
-
-
 @dataclass(frozen=True, slots=True)
 class FloatMultiple(NullStays, PythonRule):
     """A rule that replaces a float with the next lower multiple of a step. With the step 0.01, 1.239 becomes 1.23, and
@@ -177,15 +169,24 @@ class FloatMultiple(NullStays, PythonRule):
     def python(self, value: Any) -> Any:
         if value is None or not math.isfinite(value):
             return value
-        single = self.type is Type.FLOAT32
-        # The digits that people see count: 0.29 is 29 hundredths, although 0.29 * 100 is less than 29 for a computer.
-        scaled = EXACT.multiply(Decimal(float_text(value, single)), Decimal(self.parts))
-        # a division of integers rounds only once
-        multiple = int(_multiple(scaled, Decimal(self.step))) / int(self.parts)
-        if single:
-            multiple = to_float32(multiple)
+        numerator, denominator = value.as_integer_ratio()
+        count = numerator * int(self.parts) // (denominator * int(self.step))
+        multiple, following = self._float(count), self._float(count + 1)
+        # The float 0.29 is a little less than 29 hundredths, but it is the float for 29 hundredths.
+        if following <= value:
+            multiple = following
         if self.boxes:
             return box(multiple, self.type)
+        return multiple
+
+    def _float(self, count: int) -> float:
+        """Returns ``count`` steps as the nearest float. An overflow becomes an infinity."""
+        try:
+            multiple = count * int(self.step) / int(self.parts)  # of integers, so the division alone rounds
+        except OverflowError:
+            return math.copysign(math.inf, count)
+        if self.type is Type.FLOAT32:
+            return to_float32(multiple)
         return multiple
 
 
@@ -206,7 +207,11 @@ class DecimalMultiple(NullStays, PythonRule):
         if max(value.adjusted(), -value.as_tuple().exponent) > MOST_DIGITS:
             statement = f"a decimal has an exponent that stands for more than {MOST_DIGITS:,} digits"
             raise data_error("SMT446", statement, "check the dead letter, or send the number as a text", "")
-        return EXACT.quantize(_multiple(value, Decimal(self.step)), value)
+        step = Decimal(self.step)
+        rest = EXACT.remainder(value, step)
+        if rest < 0:
+            rest = EXACT.add(rest, step)
+        return EXACT.quantize(EXACT.subtract(value, rest), value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,7 @@ CASES = (
         envelope("a:float", '{"a":0.29}'),
     ),
     becomes("a huge float", NUMBER | {"step": "7"}, 1e300, 1e300),
+    becomes("a float beyond which no multiple is", NUMBER | {"step": "9" * 308}, 1.5e308, 9.99999999999999999e307),
     becomes("a tiny float below zero", PLACE, -1e-300, -0.1),
     becomes("a place in the west", PLACE | {"decimals": "0"}, -122.4194, -123.0),
     refusal(
