@@ -29,6 +29,7 @@ _MOST_BYTES = 4_096
 
 The time for converting the value grows with the square of the number of digits: one megabyte takes minutes.
 """
+_HINT = "check the dead letter, or send the number as a text"
 _STARTS = "0123456789+-."
 _NO_DIGITS = str.maketrans("", "", "0123456789.-+eE")
 
@@ -130,8 +131,20 @@ def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
     """
     if len(unscaled) > _MOST_BYTES:
         statement = f"a decimal has more than {_MOST_BYTES} bytes, about {_MOST_BYTES * 12 // 5:,} digits"
-        raise data_error("SMT446", statement, "check the dead letter, or send the number as a text", "")
+        raise data_error("SMT446", statement, _HINT, "")
     return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale, EXACT)
+
+
+def check_digits(value: Decimal) -> None:
+    """Raises an error if ``value`` has too many digits when it is written without an exponent.
+
+    Raises:
+        DataError: SMT446.
+    """
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if max(value.adjusted(), -exponent) > MOST_DIGITS:
+        raise data_error("SMT446", f"a decimal has more than {MOST_DIGITS:,} digits", _HINT, "")
 
 
 def integer_bytes(number: int) -> bytes:

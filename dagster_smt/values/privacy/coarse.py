@@ -13,7 +13,7 @@ from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.runtime import box
 from dagster_smt.model.schema import INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.values.java.calendar import DAY, day_number, gregorian
-from dagster_smt.values.numbers import EXACT, MOST_DIGITS, to_float32
+from dagster_smt.values.numbers import EXACT, check_digits, to_float32
 from dagster_smt.values.privacy.text_rule import TextRule
 from dagster_smt.values.value_rule import NullStays, PythonRule
 
@@ -204,9 +204,7 @@ class DecimalMultiple(NullStays, PythonRule):
     def python(self, value: Any) -> Any:
         if value is None:
             return None
-        if max(value.adjusted(), -value.as_tuple().exponent) > MOST_DIGITS:
-            statement = f"a decimal has an exponent that stands for more than {MOST_DIGITS:,} digits"
-            raise data_error("SMT446", statement, "check the dead letter, or send the number as a text", "")
+        check_digits(value)
         step = Decimal(self.step)
         rest = EXACT.remainder(value, step)
         if rest < 0:
