@@ -3,7 +3,7 @@ without a limit could use up the memory.
 """
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from dagster_smt.model.schema import Schema
 
@@ -28,22 +28,47 @@ class Cache(dict[K, V]):
         super().__setitem__(key, value)
 
 
-class TextCache(Cache[bytes, V]):
-    """A cache whose keys are byte strings from records. The cache is also emptied before the total length of its keys
-    exceeds ``MOST_BYTES``.
-    """
+class _SizedCache(Cache[K, V]):
+    """A cache that is also emptied before the sizes of its entries add up to more than ``most``."""
+
+    most: ClassVar[int]
 
     def __init__(self) -> None:
         super().__init__()
-        self._bytes = 0
+        self._total = 0
 
-    def __setitem__(self, key: bytes, value: V) -> None:
-        if key not in self:
-            if self._bytes + len(key) > MOST_BYTES:
-                self.clear()
-            # the count begins again if the dictionary has just been emptied
-            self._bytes = len(key) + (self._bytes if self else 0)
+    def size_of(self, key: K, value: V) -> int:
+        """Returns the size of an entry."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        super().clear()
+        self._total = 0
+
+    def __setitem__(self, key: K, value: V) -> None:
+        is_new, size = key not in self, self.size_of(key, value)
+        if is_new and self._total + size > self.most:
+            self.clear()
         super().__setitem__(key, value)
+        # only now, because the limit of entries may have emptied the cache as well
+        if is_new:
+            self._total += size
+
+
+class TextCache(_SizedCache[bytes, V]):
+    """A cache whose keys are byte strings from records. The total length of the keys is limited."""
+
+    most = MOST_BYTES
+
+    def size_of(self, key: bytes, value: V) -> int:
+        return len(key)
+
+
+class _SchemaCache(_SizedCache[int, tuple[Schema, V]]):
+    most = MOST_NODES
+
+    def size_of(self, key: int, value: tuple[Schema, V]) -> int:
+        return value[0].nodes
 
 
 class BySchema(Generic[V]):
@@ -59,15 +84,10 @@ class BySchema(Generic[V]):
 
     def __init__(self, make: Callable[[Schema], V]):
         self._make = make
-        self._known: Cache[int, tuple[Schema, V]] = Cache()
-        self._nodes = 0
+        self._known: _SchemaCache[V] = _SchemaCache()
 
     def __getitem__(self, schema: Schema) -> V:
         entry = self._known.get(id(schema))
         if entry is None:
-            value = self._make(schema)
-            if self._nodes + schema.nodes > MOST_NODES:
-                self._known.clear()
-            self._nodes = schema.nodes + (self._nodes if self._known else 0)
-            entry = self._known[id(schema)] = (schema, value)
+            entry = self._known[id(schema)] = (schema, self._make(schema))
         return entry[1]

@@ -4,7 +4,6 @@ string is read.
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from dagster_smt.errors import data_error
@@ -20,8 +19,7 @@ _INFINITE = ("Infinity", "+Infinity", "-Infinity")
 
 def parsed_text(text: str, schema: Schema, where: str) -> Any:
     """Converts ``text`` to the JSON value that ``formats.json.reader`` expects for ``schema``. For a date,
-    ``"1970-01-31"`` becomes 30, the number of days. A decimal becomes a number, as JSON has it if the option
-    ``decimal_format`` is ``NUMERIC``.
+    ``"1970-01-31"`` becomes 30, the number of days. A decimal becomes a number.
 
     Numbers have Java's syntax: ``1_000`` is rejected.
 
@@ -66,7 +64,7 @@ def text_reader(schema: Schema, form: Format, where: str) -> Convert:
     """Returns a function that converts a string to a Python value of the type ``schema``: ``"12"`` to 12, or
     ``"1970-01-31"`` to a ``JavaDate``. A value that is not a string, such as a number, is read as parsed JSON.
     """
-    exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
+    exactly = reader(schema.with_(optional=True, default=None), form, where)
     if schema.type in FLOATS:
         return _float_reader(schema, exactly, where)
     return lambda data: exactly(parsed_text(data, schema, where)) if isinstance(data, str) else exactly(data)

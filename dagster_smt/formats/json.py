@@ -10,7 +10,7 @@ import base64
 import math
 import struct
 from collections.abc import Callable
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -23,9 +23,12 @@ from dagster_smt.model.schema_size import room
 from dagster_smt.model.topics.format import DECLARED, MOMENTS, Format
 from dagster_smt.values.cast import DAY
 from dagster_smt.values.numbers import (
+    EXACT,
+    MOST_DIGITS,
     big_decimal,
     exact_double,
     float_text,
+    integer_bytes,
     nearest_float32,
     parse_big_decimal,
     rounded_decimal,
@@ -36,8 +39,6 @@ from dagster_smt.values.numbers import (
 from dagster_smt.values.times.moment_texts import clock_of, clock_text, days_of, millis_of, moment_text
 
 Convert = Callable[[Any], Any]
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-_MOST_DIGITS = 10_000
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """The floats that JSON has no numbers for. The keys are the strings that represent them."""
 
@@ -297,7 +298,7 @@ def _read_map(schema: Schema, form: Format, where: str) -> Convert:
         value = reader(schema.values, form, f"{where}[]")
     else:
         value = _plain
-    texts = schema.keys is not None and schema.keys.type is Type.STRING
+    texts = schema.keys is not None and _is_object(schema.keys, form)
     width = schema.values.width if schema.values else 1
 
     def read(data: Any) -> dict[Any, Any]:
@@ -311,6 +312,12 @@ def _read_map(schema: Schema, form: Format, where: str) -> Convert:
         return {as_key(key(k)): value(v) for k, v in data}
 
     return read
+
+
+def _is_object(keys: Schema, form: Format) -> bool:
+    """Returns True if a map with the keys ``keys`` is an object in JSON."""
+    # for optional strings, JsonConverter writes an object, but JsonSchemaData writes entries, as for numbers
+    return keys.type is Type.STRING and not (keys.optional and form.kind == "json-confluent")
 
 
 def _read_struct(schema: Schema, form: Format, where: str) -> Convert:
@@ -443,22 +450,20 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 def _plain_number(value: Decimal, where: str) -> str:
     # 1E+99999999 is a short value, but would have a hundred million digits
-    if abs(value.adjusted()) > _MOST_DIGITS or -int(value.as_tuple().exponent) > _MOST_DIGITS:
+    if abs(value.adjusted()) > MOST_DIGITS or -int(value.as_tuple().exponent) > MOST_DIGITS:
         raise data_error("SMT415", f"'{where}' has too many digits for a number without an exponent")
     return f"{value:f}"
 
 
 def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
     # Connect fails if the scale of the value differs. Here, 0 is written as 0.00: a mask turns each Decimal into 0.
-    shifted = value.scaleb(schema.scale, _EXACT)
-    if shifted.adjusted() > _MOST_DIGITS:
+    shifted = value.scaleb(schema.scale, EXACT)
+    if shifted.adjusted() > MOST_DIGITS:
         raise data_error("SMT415", f"'{where}' has too many digits for its scale {schema.scale}")
     unscaled = int(shifted)
     if unscaled != shifted:
         raise data_error("SMT415", f"'{where}' has more decimal places than its scale {schema.scale}")
-    # as Java's BigInteger.toByteArray does: the fewest bytes with a sign bit
-    length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
-    return base64.b64encode(unscaled.to_bytes(length, "big", signed=True)).decode()
+    return base64.b64encode(integer_bytes(unscaled)).decode()
 
 
 def resolve_defaults(schema: Schema, form: Format) -> Schema:
@@ -472,4 +477,4 @@ def resolve_defaults(schema: Schema, form: Format) -> Schema:
     )
     if schema.default is None:
         return inner
-    return inner.with_(default=reader(inner.with_(default=None), form, "default")(schema.default))
+    return inner.with_(default=reader(inner, form, "default")(schema.default))

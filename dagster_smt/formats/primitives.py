@@ -5,7 +5,7 @@ from typing import Any
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
 from dagster_smt.formats.binary import number_codec, read_boolean, write_boolean
-from dagster_smt.model.schema import FLOATS, INTEGERS, Schema, Type
+from dagster_smt.model.schema import FLOATS, Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.topics.primitives import PRIMITIVES
 
@@ -40,7 +40,8 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
 
 
 def _fitting(value: Any, kind: Type, form: Format) -> Any:
-    """Returns ``value`` if it has the type ``kind``, which the converter of ``form`` expects.
+    """Returns ``value`` if it has the type ``kind``, which the converter of ``form`` expects. An
+    integer may be too large for its converter.
 
     For a value of a different type, raises an error, as Connect does (``DataException``).
     """
@@ -51,9 +52,6 @@ def _fitting(value: Any, kind: Type, form: Format) -> Any:
         fits = isinstance(value, int) and type(value) is not bool
     if kind in FLOATS:
         fits = isinstance(value, float)
-    if kind in INTEGERS and fits:
-        bits = {Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}[kind]
-        fits = -(1 << bits - 1) <= value < 1 << bits - 1
     if not fits:
         raise _unfitting(form)
     return value

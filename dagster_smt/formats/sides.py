@@ -199,7 +199,7 @@ class _DeclaredReader:
         assert form.schema is not None
         self.schema, self.exact = form.schema, has_decimals(form.schema)
         self.convert = convert or reader(form.schema, form)
-        structs = form.kind == "json_schema" and form.schema.type is Type.STRUCT and form.schema.logical is None
+        structs = form.kind == "json_schema" and form.schema.type is Type.STRUCT
         self.hint = _ARRAY if structs and not form.arrays_as_rows else ""
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
@@ -347,7 +347,7 @@ class _SideWriter:
         return writer(schema, self.form), msgspec.Raw(text)
 
     def _default(self, schema: Schema) -> Any:
-        return writer(replace(schema, default=None), self.form)(schema.default)
+        return writer(schema, self.form)(schema.default)
 
     def write_payload(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         if schema is None:

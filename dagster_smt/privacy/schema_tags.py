@@ -10,6 +10,7 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import DescriptorProto
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.formats.json_schema.pointer import part_at
 from dagster_smt.formats.protobuf.files import ENTRY, MESSAGE, field_tags, message_of, pool_of
 from dagster_smt.model.schema_size import MAX_LEVELS, MAX_NODES
 from dagster_smt.privacy.field_paths import EVERY, Steps
@@ -258,13 +259,9 @@ class _JsonSchema:
         yield from inner
 
     def _at(self, reference: str) -> Any:
-        schema = self.document
         if not reference.startswith("#"):
             return None
-        for step in filter(None, reference[1:].split("/")):
-            # JSON Pointer (RFC 6901): ~1 is replaced first, so that ~01 becomes ~1 and not a slash
-            schema = schema.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(schema, dict) else None
-        return schema
+        return part_at(self.document, reference[1:])
 
 
 def _message(descriptor: Any, above: Steps, around: tuple[str, ...]) -> Iterator[SchemaField]:

@@ -27,7 +27,7 @@ from dagster_smt.values.numbers import (
     to_float32,
     wrap,
 )
-from dagster_smt.values.value_rule import ValueRule
+from dagster_smt.values.value_rule import NullStays, ValueRule
 
 TARGETS = (*INTEGER_BITS, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN, Type.STRING)
 INTEGER_KINDS = ("int8", "int16", "int32", "int64")
@@ -37,7 +37,7 @@ CASTABLE = (*INTEGER_KINDS, *FLOAT_KINDS, "boolean", "string", "bytes", "Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class CastTo(ValueRule):
+class CastTo(NullStays):
     """A rule that casts values of one kind to a Connect type. The kind is the name of a type or logical type, such as
     ``string``, ``int32`` or ``Date``.
 
@@ -131,7 +131,7 @@ class CastTo(ValueRule):
             if self.kind in FLOAT_KINDS:
                 return to_float32(number)
             return nearest_float32(number)
-        return _double(number)
+        return float(number)
 
     def _invalid(self, value: int) -> bool:
         """Returns True if ``value``, a number of milliseconds, is not valid for the rule's kind: a Date must be a whole
@@ -186,9 +186,6 @@ class CastTo(ValueRule):
         """
         return self.kind == "Decimal" and self.target is not Type.FLOAT64 and self.target is not Type.FLOAT32
 
-    def failed(self, F: Any, result: Any, value: Any) -> Any:
-        return value.isNotNull() & result.isNull()
-
 
 @dataclass(frozen=True, slots=True)
 class CastBoxed(CastTo):
@@ -214,15 +211,6 @@ class CastBoxed(CastTo):
             return slow
         # plain decimals are finite, so these doubles need no separate class
         return lambda values: slow(values) if None in values else plain_floats(values) or slow(values)
-
-
-def _double(number: Any) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        if number > 0:
-            return float("inf")
-        return float("-inf")
 
 
 def date_text(milliseconds: int) -> str:

@@ -5,6 +5,7 @@ error, even in Spark's ANSI mode.
 from typing import Any
 
 from dagster_smt.model.schema import INTEGER_BITS, Type
+from dagster_smt.values.java.calendar import DAY
 from dagster_smt.values.numbers import FLOAT_PATTERN
 
 _SPARK = {
@@ -16,7 +17,6 @@ _SPARK = {
     Type.FLOAT64: "double",
 }
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "Time": 32, "Date": 32, "Timestamp": 64}
-_DAY = 86_400_000
 _ZEROS = (  # the digit zero of every script whose digits Java's parseInt accepts; the digits 1 to 9 follow each zero
     "\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6\u0e50\u0ed0\u0f20\u1040\u1090"
     "\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10"
@@ -128,18 +128,18 @@ def _date_text(F: Any, value: Any, kind: str) -> Any:
     range of Spark's timestamps, write ``+10000`` for a year of five digits, and depend on the session's time zone.
     """
     if kind == "Date":
-        millis = F.unix_date(value).cast("bigint") * _DAY
+        millis = F.unix_date(value).cast("bigint") * DAY
     else:
         if kind == "Timestamp":
             millis = F.unix_millis(value)
         else:
             millis = value.cast("bigint")
-    of_day = F.pmod(millis, F.lit(_DAY)).cast("int")
-    day = F.date_from_unix_date(F.call_function("div", millis - of_day, F.lit(_DAY)).try_cast("int"))
+    of_day = F.pmod(millis, F.lit(DAY)).cast("int")
+    day = F.date_from_unix_date(F.call_function("div", millis - of_day, F.lit(DAY)).try_cast("int"))
     date = F.format_string("%04d-%02d-%02d", F.year(day), F.month(day), F.dayofmonth(day))
     parts = [_part(F, of_day, 3_600_000, 24), _part(F, of_day, 60_000, 60), _part(F, of_day, 1000, 60), of_day % 1000]
     clock = F.format_string("%02d:%02d:%02d.%03dZ", *parts)
-    text = F.when(millis < _DAY, clock).when(of_day == 0, date).otherwise(F.concat(date, F.lit("T"), clock))
+    text = F.when(millis < DAY, clock).when(of_day == 0, date).otherwise(F.concat(date, F.lit("T"), clock))
     return F.when(value.isNotNull(), text)  # format_string writes the string "null" for a null
 
 

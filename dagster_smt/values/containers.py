@@ -6,7 +6,7 @@ from typing import Any
 from dagster_smt.model.paths.steps import Match
 from dagster_smt.model.schema import Schema
 from dagster_smt.values.java.regex import compile_java, expand, group_missing, may_take_long, too_long
-from dagster_smt.values.value_rule import PythonRule, ValueRule
+from dagster_smt.values.value_rule import NullStays, PythonRule, ValueRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class NewName:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepKeys(ValueRule):
+class KeepKeys(NullStays):
     """A rule that removes keys from a map. A key stays in two cases: the key is one of the listed names, or one of the
-    listed patterns matches a part of the key.
+    listed patterns matches a part of the key. The rule fails if the search for a pattern in a key takes too long.
     """
 
     which: tuple[Any, ...]
@@ -97,12 +97,6 @@ class KeepKeys(ValueRule):
 
     def failure(self) -> Any:
         return too_long()
-
-    def failed(self, F: Any, result: Any, value: Any) -> Any:
-        """Returns a condition that is true if the rule has failed: the result is null, but the map was not. The rule
-        fails if the search for a pattern in a key takes too long.
-        """
-        return result.isNull() & value.isNotNull()
 
     def python(self, value: Any) -> Any:
         if value is None:

@@ -8,6 +8,7 @@ import math
 import re
 import struct
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from fractions import Fraction
 
 from dagster_smt.errors import data_error
 from dagster_smt.model.java_text import BLANKS
@@ -18,13 +19,17 @@ _DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9
 _HEX = r"0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
 FLOAT_PATTERN = rf"[+-]?(?:NaN|Infinity|(?:{_DECIMAL}|{_HEX})[fFdD]?)"
 _FLOAT = re.compile(FLOAT_PATTERN)
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""A context that does not round."""
+MOST_DIGITS = 10_000
+"""The largest number of digits of a decimal for work whose time grows with the square of the number of digits."""
 _TWO_TO_64 = Decimal(2**64)
 _MOST_BYTES = 4_096
 """The largest size of a decimal's unscaled value, in bytes.
 
 The time for converting the value grows with the square of the number of digits: one megabyte takes minutes.
 """
+_HINT = "check the dead letter, or send the number as a text"
 _STARTS = "0123456789+-."
 _NO_DIGITS = str.maketrans("", "", "0123456789.-+eE")
 
@@ -70,7 +75,7 @@ def exact_double(number: int | Decimal) -> float:
         return -math.inf
 
 
-def nearest_float32(exact: int | Decimal) -> float:
+def nearest_float32(exact: int | Decimal | Fraction) -> float:
     """Returns the exact number ``exact`` rounded to 32 bits in one step. If the number were first rounded to a double,
     the result could be wrong.
 
@@ -126,8 +131,28 @@ def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
     """
     if len(unscaled) > _MOST_BYTES:
         statement = f"a decimal has more than {_MOST_BYTES} bytes, about {_MOST_BYTES * 12 // 5:,} digits"
-        raise data_error("SMT446", statement, "check the dead letter, or send the number as a text", "")
-    return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale, _EXACT)
+        raise data_error("SMT446", statement, _HINT, "")
+    return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale, EXACT)
+
+
+def check_digits(value: Decimal) -> None:
+    """Raises an error if ``value`` has too many digits when it is written without an exponent.
+
+    Raises:
+        DataError: SMT446.
+    """
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if max(value.adjusted(), -exponent) > MOST_DIGITS:
+        raise data_error("SMT446", f"a decimal has more than {MOST_DIGITS:,} digits", _HINT, "")
+
+
+def integer_bytes(number: int) -> bytes:
+    """Returns ``number`` in two's complement with the fewest bytes, as ``BigInteger.toByteArray`` does: 127 needs one
+    byte, 128 needs two.
+    """
+    length = (number if number >= 0 else ~number).bit_length() // 8 + 1
+    return number.to_bytes(length, "big", signed=True)
 
 
 def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
@@ -174,8 +199,8 @@ def low_integer(value: Decimal) -> int:
     # 2**64 divides 10**64, so the low bits are zeros
     if isinstance(exponent, int) and exponent >= 64:
         return 0
-    whole = value.to_integral_value(ROUND_DOWN, _EXACT)
-    return int(_EXACT.remainder(whole, _TWO_TO_64))
+    whole = value.to_integral_value(ROUND_DOWN, EXACT)
+    return int(EXACT.remainder(whole, _TWO_TO_64))
 
 
 def parse_integer(text: str, bits: int) -> int | None:
@@ -238,15 +263,30 @@ def _hexadecimal(text: str) -> float:
         return math.inf
 
 
+def _exact_hexadecimal(text: str) -> Fraction:
+    """Returns the exact value of ``text``, a hexadecimal number that is neither zero nor too large or small for a
+    double.
+    """
+    digits, _, exponent = text.lower().replace("0x", "", 1).partition("p")
+    whole, _, fraction = digits.partition(".")
+    # ``int`` counts leading zeros as digits, of which it rejects more than 4,300; a base of 16 has no limit
+    sign = exponent[: exponent[0] in "+-"]
+    power = int(sign + (exponent.lstrip("+-0") or "0"))
+    return int(whole + fraction, 16) * Fraction(2) ** (power - 4 * len(fraction))
+
+
 def parse_float32(text: str) -> float | None:
     """Parses ``text`` as Java's ``Float.parseFloat`` does. Returns None if the string is not a number."""
     double = parse_float(text)
-    if double is None or not math.isfinite(double) or not double or "x" in text or "X" in text:
-        if double is None:
-            return None
+    if double is None:
+        return None
+    if not math.isfinite(double) or not double:
         return to_float32(double)
+    text = text.strip(BLANKS).rstrip("fFdD")
+    if "x" in text or "X" in text:
+        return nearest_float32(_exact_hexadecimal(text))
     try:
-        return nearest_float32(Decimal(text.strip(BLANKS).rstrip("fFdD")))
+        return nearest_float32(Decimal(text))
     except InvalidOperation:  # the exponent has too many digits
         return to_float32(double)
 

@@ -11,14 +11,13 @@ from typing import Any, ClassVar
 
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.cell import Rule
-from dagster_smt.model.runtime import JavaFloat, kind_of_schema
+from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
 from dagster_smt.values.headers.literals import literal_text
 from dagster_smt.values.java.dates import date_format
 from dagster_smt.values.java.regex import Matches, compile_java, too_long
 from dagster_smt.values.json.lazy import whole
 from dagster_smt.values.needs import Needed
-from dagster_smt.values.numbers import decimal_text, float_text
 from dagster_smt.values.value_rule import PythonRule, ValueRule
 
 _DATE = "EEE MMM dd HH:mm:ss zzz yyyy"
@@ -36,25 +35,12 @@ def java_text(schema: Schema | None, value: Any) -> str:
     Raises:
         DataError: SMT455 if the value contains bytes, for which Java prints a memory address.
     """
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        return value
-    # before the test for int, because a bool is also an int, as is a ``JavaDate`` below
-    if isinstance(value, bool):
-        if value:
-            return "true"
-        return "false"
-    if isinstance(value, float):
-        return float_text(value, isinstance(value, JavaFloat) or (schema is not None and schema.type is Type.FLOAT32))
-    if isinstance(value, Decimal):
-        return decimal_text(value)
     if isinstance(value, JavaDate):
         return date_format(_DATE).format(value)
     if isinstance(value, bytes):
         raise no_text()
-    if isinstance(value, int):
-        return str(int(value))
+    if value is None or isinstance(value, str | int | float | Decimal):
+        return literal_text(schema, value)
     return _container(schema, whole(value))
 
 

@@ -75,6 +75,15 @@ class PythonRule(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
+class NullStays(ValueRule):
+    """The base class of rules whose result is null for a null, and for no other value. Another null means failure."""
+
+    def failed(self, F: Any, result: Any, *args: Any) -> Any:
+        """Returns a condition that is true if the rule has failed. ``result`` is the column of the rule's results."""
+        return args[0].isNotNull() & result.isNull()
+
+
+@dataclass(frozen=True, slots=True)
 class KeepNull(ValueRule):
     """A rule that returns the second value if the first value is not null. If the first value is null, the result is
     null.

@@ -114,6 +114,51 @@ def test_what_connect_itself_has_written():
     assert avro.read(written(schema, {"a": 1, "m": [{"key": 1, "value": "x"}]})) == {"a": 1, "m": {1: "x"}}
 
 
+def with_default(kind, default, **more):
+    return of(kind, **more, **{"connect.default": default})
+
+
+DEFAULTS = {
+    "null or a number": ([with_default("long", 1), "null"], 1),
+    "a number": (with_default("int", 5), 5),
+    "a whole number as a float": (with_default("double", 1), 1.0),
+    "a text": (with_default("string", "a"), "a"),
+    "a boolean": (with_default("boolean", False), False),
+    "bytes": (with_default("bytes", "\xff"), b"\xff"),
+    "a decimal": (with_default("bytes", "\x01", logicalType="decimal", scale=1, precision=3), Decimal("0.1")),
+    "a day": (with_default("int", 3, logicalType="date"), JavaDate(3 * 86_400_000)),
+    "a symbol": (with_default("enum", "B", name="E", symbols=["A", "B"]), "B"),
+    "a list": (with_default("array", [1], items="int"), [1]),
+    "a record": ([with_default("record", {"x": 1}, name="P", fields=POINT["fields"]), "null"], {"x": 1}),
+    "a record with bytes": (
+        with_default("record", {"b": "\xff"}, name="B", fields=[{"name": "b", "type": "bytes"}]), {"b": b"\xff"},
+    ),
+    "null": (with_default("int", None), None),
+    "a text for a number": (with_default("int", "x"), None),
+    "a boolean for a number": (with_default("long", True), None),
+    "a number for a text": (with_default("string", 1), None),
+    "a number for a boolean": (with_default("boolean", 1), None),
+    "an object for a list": (with_default("array", {}, items="int"), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DEFAULTS)
+def test_a_default_that_connect_has_written_is_kept(case):
+    schema, default = DEFAULTS[case]
+    field = {"name": "a", "type": schema}
+    whole = avro_of(json.dumps(of("record", name="Order", fields=[field])))
+    alone = avro_of(json.dumps(schema))
+    for one in (whole.schema.by_name["a"], alone.schema):
+        assert one.default == default and type(one.default) is type(default)
+        assert f"{OURS}field.default" not in dict(one.parameters)
+
+
+def test_the_default_of_the_field_comes_before_that_of_the_type():
+    field = {"name": "a", "type": with_default("int", 5), "default": 6}
+    a = avro_of(json.dumps(of("record", name="Order", fields=[field]))).schema.by_name["a"]
+    assert (a.default, a.parameters) == (6, ())
+
+
 def test_names_are_used_again():
     schema = of("record", name="Line", fields=[{"name": "a", "type": POINT}, {"name": "b", "type": ["null", "Point"]}])
     avro = avro_of(json.dumps(schema))

@@ -123,6 +123,8 @@ VALUES = [
     (decimal(2), Decimal("-1.28")),
     (decimal(0), Decimal(128)),
     (decimal(0), Decimal(-129)),
+    (decimal(0), Decimal("9" * 4301)),
+    (decimal(4400), Decimal("-0." + "9" * 4400)),
     (FIXED, Decimal("-0.01")),
     (FIXED, Decimal("0.00")),
     (date(), JavaDate(3 * 86_400_000)),
@@ -141,13 +143,18 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "value"), VALUES)
+@pytest.mark.parametrize(("schema", "value"), VALUES, ids=lambda value: repr(value)[:40])
 def test_values_read_as_what_they_were(schema, value):
     out = avro_out(schema)
     avro = avro_of(out.text)
     assert avro.read(out.write(value)) == value
     if schema.type is not Type.STRUCT and schema is not FIXED:  # a record gets a name on its way
         assert avro.schema.label == schema.label
+
+
+def test_a_default_of_an_optional_field_is_read_as_what_it_was():
+    schema = Schema(Type.INT64, True, default=1)
+    assert avro_of(avro_out(struct("shop.Order", a=schema)).text).schema.by_name["a"] == schema
 
 
 @settings(max_examples=300, deadline=None)
@@ -185,7 +192,16 @@ def test_names_that_avro_does_not_take(schema, what):
 
 @pytest.mark.parametrize(
     ("schema", "value"),
-    [(INT32, "x"), (INT32, None), (STRING, 5), (decimal(2), Decimal("1.5")), (FIXED, Decimal("99999999999.00"))],
+    [
+        (INT32, "x"),
+        (INT32, None),
+        (STRING, 5),
+        (decimal(2), Decimal("1.5")),
+        (FIXED, Decimal("99999999999.00")),
+        (decimal(0), Decimal("9" * 10_001)),
+        (decimal(0), Decimal("Infinity")),
+    ],
+    ids=lambda value: repr(value)[:40],
 )
 def test_values_that_do_not_fit(schema, value):
     with pytest.raises(DataError, match="SMT440"):

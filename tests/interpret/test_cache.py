@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from dagster_smt.formats import cache
 from dagster_smt.interpret.interpreter import PASSED, Interpreter
 from dagster_smt.model.record import Record
+from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.model.topics.format import Format
 from tests.chain.helpers import chain_of, stage
 
@@ -18,6 +21,29 @@ def test_a_full_cache_forgets_everything(monkeypatch):
     assert result == {0: 0, 1: 10, 2: 2}
     result[3] = 3
     assert result == {3: 3}
+
+
+@pytest.mark.parametrize("most", [20, 25, 1000])
+def test_a_full_cache_of_texts_counts_anew_whatever_has_emptied_it(most, monkeypatch):
+    monkeypatch.setattr(cache, "LIMIT", 3)
+    monkeypatch.setattr(cache.TextCache, "most", most)
+    result = cache.TextCache()
+    for number in range(1000, 2000):
+        text = b"%d" % number * (number % 5)
+        result[text] = result[text] = number
+        assert 1 <= len(result) <= 3
+        assert result._total == sum(map(len, result)) <= most
+
+
+def test_a_full_cache_of_schemas_counts_anew_whatever_has_emptied_it(monkeypatch):
+    monkeypatch.setattr(cache, "LIMIT", 3)
+    monkeypatch.setattr(cache._SchemaCache, "most", 10)
+    result = cache.BySchema(lambda schema: schema.nodes)
+    for number in range(100):
+        schema = Schema(Type.STRUCT, fields=tuple((f"f{n}", STRING) for n in range(number % 5)))
+        assert result[schema] == result[schema] == schema.nodes
+        nodes = [of.nodes for of, _ in result._known.values()]
+        assert result._known._total == sum(nodes) <= 10 and 1 <= len(nodes) <= 3
 
 
 def envelope(number):

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.formats.json_schema.read import json_schema_of
+from dagster_smt.formats.json_schema.read import ONE_OF, json_schema_of
 from dagster_smt.formats.json_schema.write import json_schema_out
 from dagster_smt.formats.registry.wire import RegistryReader
 from dagster_smt.formats.sides import side_codec
@@ -43,6 +43,12 @@ def one(node, **more):
     return {"type": "object", "properties": {"f": node}, **more}
 
 
+def entries(keys):
+    """A map as a list of entries."""
+    items = {"type": "object", "properties": {"key": keys, "value": WHOLE}}
+    return {"type": "array", "connect.type": "map", "items": items}
+
+
 TEXT, WHOLE, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"}
 DECIMAL = {
     "type": "number",
@@ -71,6 +77,15 @@ CASES = {
         one({"type": "array", "connect.type": "map", "items": one(WHOLE, properties={"key": WHOLE, "value": TEXT})}),
         "map[int64: string]", '[{"key": 1, "value": "a"}]', {1: "a"},
     ),
+    "a map of texts or null": (
+        one(entries({"oneOf": [NULL, TEXT]})), "map[string?: int64]",
+        '[{"key": "a", "value": 1}, {"key": null, "value": 2}]', {"a": 1, None: 2},
+    ),
+    "a union with a map of entries": (
+        one({"oneOf": [TEXT, entries(WHOLE)]}),
+        f"struct{{{ONE_OF}.field.0 string?, {ONE_OF}.field.1 map[int64: int64]?}}",
+        '[{"key": 1, "value": 2}]', {f"{ONE_OF}.field.0": None, f"{ONE_OF}.field.1": {1: 2}},
+    ),
     "a day": (
         one({"type": "integer", "connect.type": "int32", "title": f"{CONNECT}Date"}), "Date", "1", JavaDate(DAY),
     ),
@@ -91,6 +106,21 @@ def test_fields(case):
     data = read(document)
     assert label(data.schema) == f"struct{{f {type_}}}"
     assert data.read(b'{"f": %s}' % text.encode()) == {"f": value}
+
+
+OTHER_MAPS = {
+    "required texts as entries": (TEXT, [{"key": "a", "value": 1}]),
+    "texts or null as an object": ({"oneOf": [NULL, TEXT]}, {"a": 1}),
+    "numbers as an object": (WHOLE, {"1": 1}),
+    "a number among texts": ({"oneOf": [NULL, TEXT]}, [{"key": 1, "value": 1}]),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_MAPS)
+def test_maps_are_objects_exactly_if_their_keys_are_required_texts(case):
+    keys, value = OTHER_MAPS[case]
+    with pytest.raises(DataError, match="SMT414"):
+        read(one(entries(keys))).read(json.dumps({"f": value}).encode())
 
 
 def test_names_docs_and_versions_come_along():
@@ -209,6 +239,7 @@ WRITTEN = Schema(
         ("tags", Schema(Type.ARRAY, values=Schema(Type.STRING))),
         ("counts", Schema(Type.MAP, keys=Schema(Type.STRING), values=Schema(Type.FLOAT64))),
         ("by_id", Schema(Type.MAP, keys=Schema(Type.INT64), values=Schema(Type.STRING))),
+        ("by_name", Schema(Type.MAP, keys=Schema(Type.STRING, True), values=Schema(Type.INT64))),
         ("raw", Schema(Type.BYTES, optional=True)),
     ),
 )
@@ -220,6 +251,7 @@ VALUE = {
     "tags": ["a"],
     "counts": {"a": 0.5},
     "by_id": {7: "x"},
+    "by_name": {"a": 1, None: 2},
     "raw": b"\x01",
 }
 
@@ -242,3 +274,10 @@ def test_the_document_has_confluents_words():
     assert properties["id"] == {"type": "integer", "connect.type": "int32", "connect.index": 0}
     assert properties["name"] == {"oneOf": [{"type": "null"}, {"type": "string"}], "connect.index": 1}
     assert properties["counts"]["connect.type"] == properties["by_id"]["connect.type"] == "map"
+
+
+def test_the_default_of_a_map_has_the_form_of_its_values():
+    keys = Schema(Type.INT64)
+    schema = Schema(Type.MAP, keys=keys, values=Schema(Type.STRING), default={7: "x"})
+    assert json.loads(json_schema_out(schema, FORM).text)["default"] == [{"key": 7, "value": "x"}]
+    assert json.loads(json_schema_out(schema, FORM).write(None)) == [{"key": 7, "value": "x"}]

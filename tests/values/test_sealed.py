@@ -1,7 +1,10 @@
 """AES-GCM and AES-SIV: vectors of NIST and of RFC 5297."""
 
+import sys
+
 import pytest
 
+from dagster_smt.errors import UnsupportedError
 from dagster_smt.model.key_references import SecretKey
 from dagster_smt.values.privacy.sealed import opened, sealed
 
@@ -48,3 +51,14 @@ def test_a_key_of_a_size_for_the_other_mode_opens_nothing(mode):
     size = {"gcm": 48, "siv": 16}[mode]
     with pytest.raises(ValueError, match=r"^$"):
         opened(SecretKey(b"k" * size), mode, b"x" * 40, b"")
+
+
+@pytest.mark.parametrize("mode", ["gcm", "siv"])
+@pytest.mark.parametrize("use", [sealed, opened])
+def test_where_cryptography_is_not_installed_the_error_names_the_extra(use, mode, monkeypatch):
+    for name in tuple(sys.modules):
+        if name.partition(".")[0] == "cryptography":
+            monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UnsupportedError, match="SMT650 cryptography") as error:
+        use(SecretKey(b"k" * 32), mode, b"x" * 40, b"")
+    assert "dagster_smt[privacy]" in str(error.value)

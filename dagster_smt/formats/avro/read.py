@@ -25,6 +25,7 @@ from dagster_smt.formats.avro.empty import Empty
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import (
     DECIMAL_PRECISION,
+    FLOATS,
     INTEGER_BITS,
     MAX_DIGITS,
     STRING,
@@ -38,13 +39,13 @@ from dagster_smt.model.schema import (
     timestamp,
 )
 from dagster_smt.model.schema_size import MAX_BYTES, MAX_ITEMS, excess, room
+from dagster_smt.values.java.calendar import DAY
 from dagster_smt.values.json.lazy import check_depth, with_room
-from dagster_smt.values.numbers import scaled_decimal
+from dagster_smt.values.numbers import scaled_decimal, to_float32, wrap
 
 Convert = Callable[[Any], Any]
 CONNECT_AVRO = "io.confluent.connect.avro."
 UNION, ENUM, _DEFAULT_NAME = f"{CONNECT_AVRO}Union", f"{CONNECT_AVRO}Enum", f"{CONNECT_AVRO}ConnectDefault"
-DAY = 86_400_000
 _LOGICAL = "dagster_smt.logical"
 _SIMPLE = {
     "boolean": Type.BOOLEAN,
@@ -59,6 +60,10 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,), "int": (int,), "long": (int,), "float": (float,), "double": (float,), "bytes": (bytes,),
     "string": (str,), "array": (list,), "map": (dict,),
 }  # fmt: skip
+_IN_JSON: Mapping[Type, type[Any]] = {
+    Type.BOOLEAN: bool, Type.STRING: str, Type.BYTES: str, Type.ARRAY: list, Type.MAP: dict, Type.STRUCT: dict,
+}  # fmt: skip
+"""Maps types to the Python types of their defaults in JSON. All other types are numbers."""
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DataError)
 """The errors that may occur while a default is converted. The default in an Avro schema may be any JSON, so many errors
 are possible.
@@ -280,6 +285,9 @@ class _ConnectBuilder:
         if isinstance(kind, list | dict):
             return self.build(kind, nullable=nullable, default=default)
         schema, convert = self.shared(kind, avro, default)
+        # Connect writes its default into the type as well. For a type in a union, no default of a field comes with it.
+        if default is None:
+            default = avro.get("connect.default")
         if default is not None:
             schema = schema.with_(default=_default(schema, convert, default))
         return (optional(schema) if nullable else schema), _nullable(convert)
@@ -577,6 +585,8 @@ def _within_digits(schema: Schema, convert: Convert) -> Convert:
 
 
 def _plain_bytes(value: Any) -> bytes:
+    if isinstance(value, str):  # only in the JSON of a default
+        return value.encode("latin-1")
     return bytes(value[1] if isinstance(value, tuple) else value)
 
 
@@ -644,12 +654,29 @@ def _test(member: Any) -> Callable[[Any], bool]:
 
 
 def _default(schema: Schema, convert: Convert, default: Any) -> Any:
-    """Returns the default of a field, converted from the JSON ``default``. In this JSON, bytes are strings in ISO
-    8859-1. As in Connect, a default that does not fit ``schema`` becomes None.
+    """Returns the default of a field, converted from the JSON ``default``. A default that does not fit ``schema``
+    becomes None.
     """
     try:
-        if schema.type is Type.BYTES and isinstance(default, str):
-            default = default.encode("latin-1")
-        return convert(default)
+        return convert(_fitting(schema, default))
     except _WRONG:
         return None
+
+
+def _fitting(schema: Schema, default: Any) -> Any:
+    """Returns ``default``, the JSON of a default, if it has the type that ``schema`` needs. A whole number for a float
+    becomes a float.
+
+    Raises:
+        TypeError: The default has a different type.
+        ValueError: The default is too large.
+    """
+    if schema.type in FLOATS and type(default) in (int, float):
+        if schema.type is Type.FLOAT32:
+            return to_float32(float(default))
+        return float(default)
+    if type(default) is not _IN_JSON.get(schema.type, int):
+        raise TypeError
+    if schema.type in INTEGER_BITS and wrap(default, INTEGER_BITS[schema.type]) != default:
+        raise ValueError
+    return default

@@ -19,8 +19,10 @@ import fastavro
 from fastavro.schema import parse_schema
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, Problem, data_error
-from dagster_smt.formats.avro.read import CONNECT_AVRO, DAY, UNION, bare
+from dagster_smt.formats.avro.read import CONNECT_AVRO, UNION, bare
 from dagster_smt.model.schema import DECIMAL_PRECISION, Schema, Type
+from dagster_smt.values.java.calendar import DAY
+from dagster_smt.values.numbers import EXACT, MOST_DIGITS, integer_bytes
 
 Convert = Callable[[Any], Any]
 _SIMPLE = {
@@ -355,15 +357,16 @@ def _unscaled(value: Decimal, scale: int, size: int | None) -> bytes:
     If the Avro type is fixed, ``size`` is its size in bytes.
 
     Raises:
-        ValueError: ``value`` has a different scale.
+        ValueError: ``value`` has a different scale, or too many digits.
     """
-    sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int) or exponent != -scale:
-        raise ValueError("another scale")
-    whole = int("".join(map(str, digits))) * (-1 if sign else 1)
-    # the fewest bytes with a sign bit: 127 needs one byte, 128 needs two
-    least = (whole if whole >= 0 else ~whole).bit_length() // 8 + 1
-    return whole.to_bytes(size or least, "big", signed=True)
+    _, digits, exponent = value.as_tuple()
+    if exponent != -scale or len(digits) > MOST_DIGITS:
+        raise ValueError("another scale, or too many digits")
+    # not through a string: Python's ``int`` rejects strings of more than 4,300 digits
+    whole = int(value.scaleb(scale, EXACT))
+    if size is None:
+        return integer_bytes(whole)
+    return whole.to_bytes(size, "big", signed=True)
 
 
 def _of_struct(schema: Schema) -> Convert | None:

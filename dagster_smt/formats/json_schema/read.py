@@ -2,7 +2,7 @@
 
 A document is first converted into Connect's own schema JSON, which ``model.schema_json`` reads. That module also
 interprets names, versions, defaults and logical types. Values are read as in Connect's JSON converter, except unions
-and maps whose keys are not strings.
+and maps whose keys are not strings, or are optional strings.
 """
 
 import json
@@ -13,6 +13,7 @@ from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.formats.json import Convert, reader, resolve_defaults
+from dagster_smt.formats.json_schema.pointer import part_at
 from dagster_smt.formats.parsing import converted, has_decimals
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.schema_json import schema_from_json
@@ -33,7 +34,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
     "int32": (int,),
     "double": (int, float, Decimal),
     "struct": (dict,),
-    "map": (dict,),
+    "map": (dict, list),
     "array": (list,),
 }
 Prepare = Callable[[Any], Any]
@@ -125,11 +126,7 @@ class _NodeReader:
         name = name or document
         if f"{name}#{pointer}" in around:
             raise ConfigError(_problem(self.place, f"{reference} contains itself"))
-        node = self.documents.get(name)
-        for part in filter(None, pointer.split("/")):
-            # RFC 6901 requires this order, so that ~01 becomes ~1 and not a slash
-            key = part.replace("~1", "/").replace("~0", "~")
-            node = node.get(key) if isinstance(node, dict) else None
+        node = part_at(self.documents.get(name), pointer)
         if node is None:
             raise ConfigError(_problem(self.place, f"{reference} is unknown"))
         return self.read(node, name, (*around, f"{name}#{pointer}"))
@@ -199,10 +196,8 @@ class _NodeReader:
                 entries.append([of_key(key) if of_key else key, of_value(value) if of_value else value])
             return entries
 
-        schema = {"type": "map", "keys": keys, "values": values}
-        if keys.get("type") == "string" and not keys.get("optional"):
-            keys["optional"] = True  # for a map whose keys are required strings, Connect's JSON has an object
-        return schema, _unless_null(pairs)
+        # ``pairs`` leaves an object as it is: JsonSchemaData reads a map as an object if its keys are required strings
+        return {"type": "map", "keys": keys, "values": values}, _unless_null(pairs)
 
     def _struct(self, node: Mapping[str, Any], document: str, around: tuple[str, ...]) -> Node:
         properties = node.get("properties")

@@ -1,7 +1,7 @@
 """Converts Connect schemas into JSON Schema, by the rules of Confluent's ``JsonSchemaData.fromConnectSchema``."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.formats.json import writer
@@ -36,14 +36,21 @@ class JsonSchemaOut:
 
 def json_schema_out(schema: Schema, form: Format) -> JsonSchemaOut:
     """Converts ``schema``, a Connect schema, into a JSON Schema with a writer."""
-    convert, entries = writer(schema, form), _entries(schema)
+    convert = _json_writer(schema, form)
 
     def write(value: Any) -> bytes:
-        data = convert(value)
-        return encoder.encode(data if entries is None else entries(data))
+        return encoder.encode(convert(value))
 
     document = {"$schema": _DIALECT, **_document(schema, form)}
     return JsonSchemaOut(schema.name, encoder.encode(document).decode(), write)
+
+
+def _json_writer(schema: Schema, form: Format) -> Callable[[Any], Any]:
+    """Returns a function that converts values of ``schema`` into data for the JSON encoder."""
+    convert, entries = writer(schema, form), _entries(schema)
+    if entries is None:
+        return convert
+    return lambda value: entries(convert(value))
 
 
 def _document(schema: Schema, form: Format, index: int | None = None) -> dict[str, Any]:
@@ -57,7 +64,7 @@ def _document(schema: Schema, form: Format, index: int | None = None) -> dict[st
     if schema.parameters:
         node["connect.parameters"] = dict(schema.parameters)
     if schema.default is not None:
-        node["default"] = writer(replace(schema, default=None), form)(schema.default)
+        node["default"] = _json_writer(schema, form)(schema.default)
     # as in ``JsonSchemaData``, an optional type is a union with null
     if schema.optional:
         node = {"oneOf": [{"type": "null"}, node]}

@@ -10,19 +10,17 @@ truncate it.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
 from dagster_smt.formats.protobuf.files import CONNECT_TYPE, ENUM, SCALARS, TYPE, field_params
 from dagster_smt.model.schema import DECIMAL_PRECISION, JavaDate, Schema, Type, date, decimal, time, timestamp
 from dagster_smt.values.java.calendar import CUTOVER, DAY, civil, day_number
-from dagster_smt.values.numbers import scaled_decimal, wrap
+from dagster_smt.values.numbers import EXACT, MOST_DIGITS, integer_bytes, scaled_decimal, wrap
 
 Convert = Callable[[Any], Any]
 Fill = Callable[[Any, Any], None]
-_MOST_DIGITS = 10_000
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _NARROW = {"int8": Type.INT8, "int16": Type.INT16}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 """The first second of the year 1, and the last second of the year 9999. Protobuf's class ``Timestamps`` permits only
@@ -187,11 +185,9 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
             exponent = None
         if not isinstance(exponent, int) or not -(1 << 31) <= -exponent < 1 << 31:
             raise unwritable(where, "is not a decimal")
-        if len(value.as_tuple().digits) > _MOST_DIGITS:
-            raise unwritable(where, f"is a decimal of more than {_MOST_DIGITS:,} digits")
-        whole = int(value.scaleb(-exponent, _EXACT))
-        size = (whole if whole >= 0 else ~whole).bit_length() // 8 + 1
-        message.value = whole.to_bytes(size, "big", signed=True)
+        if len(value.as_tuple().digits) > MOST_DIGITS:
+            raise unwritable(where, f"is a decimal of more than {MOST_DIGITS:,} digits")
+        message.value = integer_bytes(int(value.scaleb(-exponent, EXACT)))
         message.precision = len(value.as_tuple().digits)
         message.scale = -exponent
 

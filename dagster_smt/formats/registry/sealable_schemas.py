@@ -27,9 +27,9 @@ from dagster_smt.formats.registry import sealed_fields
 from dagster_smt.formats.registry.client import SchemaKind
 from dagster_smt.formats.registry.data_keys import DataKeys
 from dagster_smt.formats.registry.rules import RegistryRule, too_large
-from dagster_smt.formats.registry.sealed_fields import Tags
 from dagster_smt.formats.registry.sealed_json import TEXT, JsonWalks, json_sealer
 from dagster_smt.formats.registry.sealed_protobuf import concerns, is_text, protobuf_sealer, tags_of
+from dagster_smt.formats.registry.tagged_fields import Tags
 from dagster_smt.model.schema_size import MAX_LEVELS, MAX_NODES
 
 References = Sequence[tuple[str, str]]

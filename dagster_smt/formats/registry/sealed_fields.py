@@ -9,17 +9,13 @@ metadata.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from dagster_smt.errors import DataError, needs_extras
+from dagster_smt.errors import DataError
 from dagster_smt.formats.avro.read import Avro, unreadable
 from dagster_smt.formats.registry.data_keys import DataKeys
 from dagster_smt.formats.registry.rules import RegistryRule
+from dagster_smt.formats.registry.tagged_fields import Change, Tags, all_tags, inline_tags
 from dagster_smt.model.schema_size import room
 
-Tags = tuple[tuple[str, tuple[str, ...]], ...]
-"""The tags in the metadata of a schema. ``("shop.*.email", ("PII",))`` gives the tag ``PII`` to all fields whose full
-name matches the pattern.
-"""
-_INLINE = "confluent:tags"
 _WIDTHS = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _MOST_BYTES_OF_LONG = 10
 
@@ -44,12 +40,6 @@ _Walk = Callable[[bytes, int, list[_Place]], int]
 """A function that skips one value in the bytes of a record. Its arguments are the bytes, the position of the value, and
 a list. For each string or bytes to which a rule applies, the function appends a ``_Place`` to the list. The function
 returns the position after the value.
-"""
-
-
-Change = Callable[[bytes, bool], bytes]
-"""A function that returns the new data of a field. Its arguments are the old data, and True if the field is a
-string.
 """
 
 
@@ -148,14 +138,7 @@ def _concerns(rule: RegistryRule, name: str, field: Mapping[str, Any], tags: Tag
 
 
 def _tags_of(name: str, field: Mapping[str, Any], tags: Tags) -> set[str]:
-    with needs_extras():
-        from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
-    inline = field.get(_INLINE) or ()
-    names = {inline} if isinstance(inline, str) else set(inline)
-    for pattern, more in tags:
-        if wildcard_match(name, pattern):
-            names.update(more)
-    return names
+    return all_tags(name, inline_tags(field), tags)
 
 
 def seals_all(avro: Avro, rule: RegistryRule, tags: Tags) -> bool:

@@ -12,17 +12,16 @@ from typing import Any
 
 import msgspec
 
-from dagster_smt.errors import DataError, data_error, needs_extras
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.formats.json_schema.pointer import part_at
 from dagster_smt.formats.registry.data_keys import DataKeys
 from dagster_smt.formats.registry.rules import RegistryRule
+from dagster_smt.formats.registry.tagged_fields import Change, Tags, all_tags, inline_tags
 from dagster_smt.model.schema_size import MAX_LEVELS
 
-Tags = tuple[tuple[str, tuple[str, ...]], ...]
 TEXT = "text"
 """The kind of a string that a rule can encrypt or decrypt. A constant or an enumeration is not of this kind."""
-_INLINE = "confluent:tags"
 _ROOT = "$"
-Change = Callable[[bytes, bool], bytes]
 Walk = Callable[[msgspec.Raw, Change], msgspec.Raw]
 """A function that changes the strings in a JSON value to which a rule applies. Its arguments are the value, and a
 function that changes one string. The function returns the changed value.
@@ -150,11 +149,7 @@ class JsonWalks:
     def _referred(self, reference: str, document: str) -> tuple[str, Any]:
         name, _, pointer = reference.partition("#")
         name = name or document
-        node = self.documents.get(name)
-        for part in filter(None, pointer.split("/")):
-            key = part.replace("~1", "/").replace("~0", "~")
-            node = node.get(key) if isinstance(node, dict) else None
-        return name, node
+        return name, part_at(self.documents.get(name), pointer)
 
     def _of_union(
         self, branches: Sequence[Any], document: str, path: str, concerned: bool | None, level: int
@@ -223,14 +218,7 @@ class JsonWalks:
         return _in_turn(walks)
 
     def _tags_of(self, name: str, node: Any) -> set[str]:
-        with needs_extras():
-            from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
-        inline = node.get(_INLINE) or () if isinstance(node, dict) else ()
-        names = {inline} if isinstance(inline, str) else set(inline)
-        for pattern, more in self.tags:
-            if wildcard_match(name, pattern):
-                names.update(more)
-        return names
+        return all_tags(name, inline_tags(node) if isinstance(node, dict) else (), self.tags)
 
 
 def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:

@@ -12,12 +12,12 @@ from typing import Any
 from google.protobuf import message_factory
 from google.protobuf.message import DecodeError
 
-from dagster_smt.errors import DataError, needs_extras
+from dagster_smt.errors import DataError
 from dagster_smt.formats.protobuf.files import MESSAGE, field_tags, message_of, pool_of
 from dagster_smt.formats.protobuf.kinds import unreadable
 from dagster_smt.formats.registry.data_keys import DataKeys
 from dagster_smt.formats.registry.rules import RegistryRule
-from dagster_smt.formats.registry.sealed_json import Change, Tags
+from dagster_smt.formats.registry.tagged_fields import Change, Tags, all_tags
 
 _STRING, _BYTES = 9, 12
 """The numbers of the types string and bytes in ``FieldDescriptorProto``."""
@@ -103,13 +103,7 @@ def tags_of(field: Any, tags: Tags) -> set[str]:
     """Returns all tags of ``field``: the tags in the field's options, and the tags in ``tags`` (the schema's metadata)
     whose pattern matches the field's full name.
     """
-    with needs_extras():
-        from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
-    names = set(field_tags(field))
-    for pattern, more in tags:
-        if wildcard_match(field.full_name, pattern):
-            names.update(more)
-    return names
+    return all_tags(field.full_name, field_tags(field), tags)
 
 
 def concerns(rule: RegistryRule, field: Any, tags: Tags) -> bool:

@@ -15,7 +15,7 @@ from dagster_smt.formats.registry.client import Contract, Options, SchemaKind
 from dagster_smt.formats.registry.data_keys import DataKeys
 from dagster_smt.formats.registry.rules import RegistryRule, unmatched
 from dagster_smt.formats.registry.sealable_schemas import sealable_schema
-from dagster_smt.formats.registry.sealed_fields import Tags
+from dagster_smt.formats.registry.tagged_fields import Tags
 
 
 def _same(data: bytes) -> bytes:

@@ -150,9 +150,10 @@ class RegistryWriter:
         name, text, write = _ANYTHING if schema is None else self.known[schema]
         subject = subject_of(self.settings, self.side, topic, name)
         place = subject, text
-        header, seal = self.headers.get(place) or self._header(subject, text)
-        if place not in self.headers:
-            self.headers[place] = header, seal
+        known = self.headers.get(place)
+        if known is None:
+            known = self.headers[place] = self._header(subject, text)
+        header, seal = known
         return header + seal(write(value))
 
     def _prepared(self, schema: Schema) -> tuple[str | None, str, Callable[[Any], bytes]]:

@@ -14,7 +14,7 @@ from dagster_smt.model.record import Header
 from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.values.headers.literals import parse_simple_header, simple_header_bytes
-from dagster_smt.values.value_rule import PythonRule, ValueRule
+from dagster_smt.values.value_rule import NullStays, PythonRule, ValueRule
 
 _HEADER_DDL = "struct<`key`: string, `value`: binary>"
 HEADERS_DDL = f"array<{_HEADER_DDL}>"
@@ -227,7 +227,7 @@ class LastHeader(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderText(ValueRule):
+class HeaderText(NullStays):
     """A rule that converts bytes, the value of the header ``name``, to a string. A null stays null."""
 
     name: str
@@ -244,9 +244,6 @@ class HeaderText(ValueRule):
 
     def column(self, F: Any, data: Any) -> Any:
         return F.try_validate_utf8(data.cast("string"))
-
-    def failed(self, F: Any, result: Any, data: Any) -> Any:
-        return data.isNotNull() & result.isNull()
 
     def failure(self) -> DataError:
         hint = "add a predicate to the stage, or fix the producer of the header"

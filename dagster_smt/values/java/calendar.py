@@ -36,19 +36,30 @@ def civil(day: int) -> tuple[int, int, int]:
     October 1582, the date is in the Julian calendar.
     """
     if day >= CUTOVER:
-        # 146,097 days are 400 years of the Gregorian calendar, and 1,461 days are four years of the Julian calendar
-        cycle, rest = divmod(day + 719_468, 146_097)
-        years = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
-        rest -= 365 * years + years // 4 - years // 100
-        year = 400 * cycle + years
-    else:
-        cycle, rest = divmod(day + 719_470, 1461)
-        years = (rest - rest // 1460) // 365
-        rest -= 365 * years
-        year = 4 * cycle + years
-    shifted = (5 * rest + 2) // 153
+        return gregorian(day)
+    # 1,461 days are four years of the Julian calendar
+    cycle, rest = divmod(day + 719_470, 1461)
+    years = (rest - rest // 1460) // 365
+    return _year_month_day(4 * cycle + years, rest - 365 * years)
+
+
+def gregorian(day: int) -> tuple[int, int, int]:
+    """Returns the year, the month and the day of the month for ``day``, a number of days since 1970-01-01. The date is
+    in the Gregorian calendar at all times.
+    """
+    # 146,097 days are 400 years of the Gregorian calendar
+    cycle, rest = divmod(day + 719_468, 146_097)
+    years = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
+    return _year_month_day(400 * cycle + years, rest - (365 * years + years // 4 - years // 100))
+
+
+def _year_month_day(year: int, of_year: int) -> tuple[int, int, int]:
+    """Returns the year, the month and the day of the month for ``of_year``, a number of days since 1 March of
+    ``year``.
+    """
+    shifted = (5 * of_year + 2) // 153
     month = (shifted + 2) % 12 + 1
-    return year + (month <= 2), month, rest - (153 * shifted + 2) // 5 + 1
+    return year + (month <= 2), month, of_year - (153 * shifted + 2) // 5 + 1
 
 
 def _year_start(year: int) -> int:

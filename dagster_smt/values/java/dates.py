@@ -225,7 +225,7 @@ class DateFormat:
         """
         now = Moment(int(time.time() * 1000))
         day = day_number(now.year - 80, now.month, now.day, julian=False)
-        return day * 86_400_000 + now.of_day
+        return day * DAY + now.of_day
 
 
 @lru_cache(maxsize=256)
@@ -403,7 +403,7 @@ class _DateReader:
         letter = part.letter
         # as documented for SimpleDateFormat, only exactly two digits are an abbreviation; ``y`` reads 7 as the year 7
         if letter in "yY" and part.count <= 2 and len(digits) == 2 and digits.isdecimal():
-            first = civil(self.form.century_start // 86_400_000)[0]
+            first = civil(self.form.century_start // DAY)[0]
             self.ambiguous = value == first % 100
             value += first // 100 * 100 + (100 if value < first % 100 else 0)
         elif letter in "ML":

@@ -22,6 +22,7 @@ import msgspec
 
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.runtime import JavaDouble, JavaFloat, kind_of
+from dagster_smt.model.schema import JavaDate
 from dagster_smt.values.numbers import float_text
 
 Raw = msgspec.Raw
@@ -330,7 +331,7 @@ def _encode_special(value: Any) -> Any:
         return msgspec.Raw(float_text(value, single=True).encode())
     if type(value) is JavaDouble:
         return float_text(value)
-    if isinstance(value, int) and type(value).__name__ != "JavaDate":
+    if isinstance(value, int) and not isinstance(value, JavaDate):
         return int(value)
     raise data_error(
         "SMT413",

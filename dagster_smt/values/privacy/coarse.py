@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.runtime import box
 from dagster_smt.model.schema import INTEGER_BITS, JavaDate, Schema, Type
-from dagster_smt.values.java.calendar import DAY
-from dagster_smt.values.numbers import to_float32
+from dagster_smt.values.java.calendar import DAY, day_number, gregorian
+from dagster_smt.values.numbers import EXACT, check_digits, to_float32
 from dagster_smt.values.privacy.text_rule import TextRule
-from dagster_smt.values.value_rule import PythonRule
+from dagster_smt.values.value_rule import NullStays, PythonRule
 
 PERIODS = ("year", "quarter", "month", "day", "hour")
 _MOMENT = re.compile(
@@ -101,7 +101,7 @@ class TextPeriod(TextRule):
 
 
 @dataclass(frozen=True, slots=True)
-class DatePeriod(PythonRule):
+class DatePeriod(NullStays, PythonRule):
     """A rule that replaces a Date or Timestamp with the beginning of its period, in UTC.
 
     Attributes:
@@ -118,38 +118,14 @@ class DatePeriod(PythonRule):
             return JavaDate(milliseconds - milliseconds % (DAY // 24))
         days = milliseconds // DAY
         if self.period != "day":
-            year, month, _ = _civil(days)
+            year, month, _ = gregorian(days)
             first = {"year": 1, "quarter": (month - 1) // 3 * 3 + 1, "month": month}[self.period]
-            days = _days(year, first)
+            days = day_number(year, first, 1, julian=False)
         return JavaDate(days * DAY)
-
-    def failed(self, F: Any, result: Any, value: Any) -> Any:
-        return value.isNotNull() & result.isNull()
-
-
-def _civil(days: int) -> tuple[int, int, int]:
-    """Returns the year, month and day for ``days``, a number of days since 1970-01-01. The calendar is Gregorian at all
-    times.
-    """
-    shifted = days + 719_468
-    era, day = divmod(shifted, 146_097)
-    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
-    day_of_year = day - (365 * year + year // 4 - year // 100)
-    month = (5 * day_of_year + 2) // 153
-    month_of_year = month + 3 if month < 10 else month - 9
-    return year + era * 400 + (month_of_year <= 2), month_of_year, day_of_year - (153 * month + 2) // 5 + 1
-
-
-def _days(year: int, month: int) -> int:
-    """Returns the number of days from 1970-01-01 to the first day of a month."""
-    shifted = year - (month <= 2)
-    era, of_era = divmod(shifted, 400)
-    day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5
-    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + day_of_year - 719_468
 
 
 @dataclass(frozen=True, slots=True)
-class WholeMultiple(PythonRule):
+class WholeMultiple(NullStays, PythonRule):
     """A rule that replaces a whole number with the next lower multiple of a step. With the step 10, 17 becomes 10.
 
     Attributes:
@@ -171,14 +147,11 @@ class WholeMultiple(PythonRule):
             return box(multiple, self.type)
         return multiple
 
-    def failed(self, F: Any, result: Any, value: Any) -> Any:
-        return value.isNotNull() & result.isNull()
-
 
 @dataclass(frozen=True, slots=True)
-class FloatMultiple(PythonRule):
-    """A rule that replaces a float with the next lower multiple of a step. With the step 0.01, 1.239 becomes 1.23. NaN
-    and infinities stay.
+class FloatMultiple(NullStays, PythonRule):
+    """A rule that replaces a float with the next lower multiple of a step. With the step 0.01, 1.239 becomes 1.23, and
+    0.29 stays. NaN and infinities stay.
 
     Attributes:
         step: The numerator of the step. For the step 10, ``step`` is 10 and ``parts`` is 1. For the step 0.01, ``step``
@@ -196,19 +169,29 @@ class FloatMultiple(PythonRule):
     def python(self, value: Any) -> Any:
         if value is None or not math.isfinite(value):
             return value
-        multiple = math.floor(float(value) * self.parts / self.step) * self.step / self.parts
-        if self.type is Type.FLOAT32:
-            multiple = to_float32(multiple)
+        numerator, denominator = value.as_integer_ratio()
+        count = numerator * int(self.parts) // (denominator * int(self.step))
+        multiple, following = self._float(count), self._float(count + 1)
+        # The float 0.29 is a little less than 29 hundredths, but it is the float for 29 hundredths.
+        if following <= value:
+            multiple = following
         if self.boxes:
             return box(multiple, self.type)
         return multiple
 
-    def failed(self, F: Any, result: Any, value: Any) -> Any:
-        return value.isNotNull() & result.isNull()
+    def _float(self, count: int) -> float:
+        """Returns ``count`` steps as the nearest float. An overflow becomes an infinity."""
+        try:
+            multiple = count * int(self.step) / int(self.parts)  # of integers, so the division alone rounds
+        except OverflowError:
+            return math.copysign(math.inf, count)
+        if self.type is Type.FLOAT32:
+            return to_float32(multiple)
+        return multiple
 
 
 @dataclass(frozen=True, slots=True)
-class DecimalMultiple(PythonRule):
+class DecimalMultiple(NullStays, PythonRule):
     """A rule that replaces a decimal with the next lower multiple of a step. With the step ``0.5``, 1.75 becomes 1.50.
     The scale of the decimal stays.
 
@@ -221,11 +204,12 @@ class DecimalMultiple(PythonRule):
     def python(self, value: Any) -> Any:
         if value is None:
             return None
+        check_digits(value)
         step = Decimal(self.step)
-        return (step * math.floor(value / step)).quantize(value)
-
-    def failed(self, F: Any, result: Any, value: Any) -> Any:
-        return value.isNotNull() & result.isNull()
+        rest = EXACT.remainder(value, step)
+        if rest < 0:
+            rest = EXACT.add(rest, step)
+        return EXACT.quantize(EXACT.subtract(value, rest), value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,8 @@ def opened(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
     Raises:
         ValueError: The bytes have not been encrypted with this key, this mode and this associated data.
     """
-    from cryptography.exceptions import InvalidTag
+    with needs_extras():
+        from cryptography.exceptions import InvalidTag
 
     try:
         if mode == "siv":

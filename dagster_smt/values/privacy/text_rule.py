@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dagster_smt.model.schema import STRING, Schema
-from dagster_smt.values.value_rule import PythonRule
+from dagster_smt.values.value_rule import NullStays, PythonRule
 
 INTEGER_KINDS = ("int8", "int16", "int32", "int64")
 
 
 @dataclass(frozen=True, slots=True)
-class TextRule(PythonRule):
+class TextRule(NullStays, PythonRule):
     """A rule that maps strings to strings. A whole number is treated as the string of its digits. A null stays null.
 
     A rule that needs a key contains only a reference to the key. Each process looks up the key itself, so neither a
@@ -39,9 +39,6 @@ class TextRule(PythonRule):
         if type(value) is str:
             return self.of_text(value)
         return self.of_text(str(int(value)))
-
-    def failed(self, F: Any, result: Any, value: Any) -> Any:
-        return value.isNotNull() & result.isNull()
 
 
 def utf8(text: str) -> bytes:

@@ -3,7 +3,8 @@
 import re
 from datetime import date
 
-_DAY = 86_400_000
+from dagster_smt.values.java.calendar import DAY
+
 _EPOCH = date(1970, 1, 1).toordinal()
 _CYCLE, _CYCLE_DAYS = 400, 146_097
 """The number of years after which the calendar repeats, and the number of days in these years. Both numbers are needed
@@ -46,7 +47,7 @@ def millis_of(text: str) -> int | None:
         return None
     millis = ((clock[0] * 60 + clock[1]) * 60 + clock[2]) * 1000 + int((fraction or "").ljust(3, "0")[:3])
     offset = (int(ahead or 0) * 60 + int(more or 0)) * 60_000
-    return days * _DAY + millis - (-offset if sign == "-" else offset)
+    return days * DAY + millis - (-offset if sign == "-" else offset)
 
 
 def names_zone(text: str) -> bool:
@@ -84,7 +85,7 @@ def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = Fal
 
     With ``zoned``, the string ends in ``Z``, which Flink writes and requires for types with a time zone.
     """
-    days, within = divmod(millis, _DAY)
+    days, within = divmod(millis, DAY)
     # the same date in the 400 years from 1970 on
     cycles, rest = divmod(days, _CYCLE_DAYS)
     same_day = date.fromordinal(_EPOCH + rest)

@@ -13,7 +13,7 @@ from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, time,
 from dagster_smt.values.java.calendar import DAY
 from dagster_smt.values.java.dates import date_format
 from dagster_smt.values.numbers import wrap
-from dagster_smt.values.value_rule import PythonRule, Refused, ValueRule
+from dagster_smt.values.value_rule import NullStays, PythonRule, Refused, ValueRule
 
 TARGETS = {"string": STRING, "unix": Schema(Type.INT64), "Date": date(), "Time": time(), "Timestamp": timestamp()}
 PRECISIONS = {"nanoseconds": (1, 1_000_000), "microseconds": (1, 1000), "milliseconds": (1, 1), "seconds": (1000, 1)}
@@ -27,7 +27,7 @@ _SPARK_MILLIS = (-9_223_372_036_854_775, 9_223_372_036_854_775)
 
 
 @dataclass(frozen=True, slots=True)
-class ConvertTime(ValueRule):
+class ConvertTime(NullStays):
     """A rule that converts values of one kind (``string``, ``unix``, ``Date``, ``Time``, ``Timestamp``) to another of
     these kinds.
 
@@ -136,9 +136,6 @@ class ConvertTime(ValueRule):
         if self.source == "Timestamp":
             return F.unix_millis(value)
         return value.cast("bigint")
-
-    def failed(self, F: Any, result: Any, value: Any) -> Any:
-        return value.isNotNull() & result.isNull()
 
 
 def _scaled(value: int, multiply: int, divide: int) -> int:

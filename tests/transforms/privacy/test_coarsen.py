@@ -3,11 +3,15 @@
 import datetime
 import json
 import random
+from decimal import Decimal
 
 import pytest
 
+from dagster_smt.errors import DataError
+from dagster_smt.model.schema import Type
 from dagster_smt.transforms.privacy.coarsen import Coarsen
-from dagster_smt.values.privacy.coarse import DatePeriod
+from dagster_smt.values.numbers import to_float32
+from dagster_smt.values.privacy.coarse import DatePeriod, DecimalMultiple, FloatMultiple
 from tests.transforms.helpers import Case, check, envelope, refusal
 from tests.transforms.privacy import common
 
@@ -65,6 +69,17 @@ CASES = (
     Case("the least of a type", NUMBER, envelope("a:int8", '{"a":-128}'), envelope("a:int8", '{"a":-128}')),
     Case("a Decimal", NUMBER, envelope("a:Decimal", '{"a":"EdY="}'), envelope("a:Decimal", '{"a":"D6A="}')),
     becomes("a place", PLACE, 59.9139, 59.9),
+    becomes("a place that is on the grid", PLACE | {"decimals": "2"}, 0.29, 0.29),
+    becomes("a negative place that is on the grid", PLACE | {"decimals": "3"}, -4.035, -4.035),
+    Case(
+        "a float with 32 bits on the grid",
+        PLACE | {"decimals": "2"},
+        envelope("a:float", '{"a":0.29}'),
+        envelope("a:float", '{"a":0.29}'),
+    ),
+    becomes("a huge float", NUMBER | {"step": "7"}, 1e300, 1e300),
+    becomes("a float beyond which no multiple is", NUMBER | {"step": "9" * 308}, 1.5e308, 9.99999999999999999e307),
+    becomes("a tiny float below zero", PLACE, -1e-300, -0.1),
     becomes("a place in the west", PLACE | {"decimals": "0"}, -122.4194, -123.0),
     refusal(
         "a text is no place",
@@ -104,6 +119,44 @@ CASES = (
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_coarsen(case):
     check(Coarsen, case)
+
+
+STEPS = {
+    "of many digits": ("10", "12345678901234567890123456789012.5", "12345678901234567890123456789010.0"),
+    "of many digits, below zero": ("10", "-12345678901234567890123456789012.5", "-12345678901234567890123456789020.0"),
+    "of many decimal places": ("1e-8", "0.12345678901234567890123456789012", "0.12345678000000000000000000000000"),
+    "of many digits, and a step without a finite inverse": ("7", "9" * 38, "9" * 37 + "8"),
+    "with a negative scale": ("10", "12E+30", "12E+30"),
+    "on the grid": ("25", "-50.00", "-50.00"),
+    "with fewer places than the step": ("1e-2", "0.1", "0.1"),
+    "below the step": ("1000", "0.001", "0.000"),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_a_decimal_becomes_a_multiple_of_the_step_with_its_scale(case):
+    step, before, after = STEPS[case]
+    assert str(DecimalMultiple(step).python(Decimal(before))) == str(Decimal(after))
+
+
+@pytest.mark.parametrize("text", ["1E+99999999", "1E-99999999"])
+def test_a_decimal_of_too_many_digits_is_an_error(text):
+    with pytest.raises(DataError, match="SMT446"):
+        DecimalMultiple("10").python(Decimal(text))
+
+
+@pytest.mark.parametrize(("single", "type_"), [(False, Type.FLOAT64), (True, Type.FLOAT32)])
+@pytest.mark.parametrize("decimals", range(9))
+def test_a_float_that_is_a_multiple_stays(decimals, single, type_):
+    chance, rule = random.Random(decimals), FloatMultiple(1.0, float(10**decimals), type_)
+    for _ in range(500):
+        number = chance.randrange(-180 * 10**decimals, 180 * 10**decimals) / 10**decimals
+        if single:
+            number = to_float32(number)
+        once = rule.python(number)
+        assert once <= number and rule.python(once) == once
+        if not single:
+            assert once == number
 
 
 def test_periods_begin_where_the_calendar_says():
