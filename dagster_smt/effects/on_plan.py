@@ -161,7 +161,7 @@ def _change_entries(changes: tuple[Change, ...], node: Cell, at: Planning) -> Ce
         rule = effect.rule.of_kind("string")
         assert rule is not None and not isinstance(rule, Constant), "texts of maps go through a value rule"
         entries.append((effect.path.leaf, rule))
-        at.touch(number, Call(MapValue(effect.path.leaf), (node.expr,)))
+        at.touch(number, Call(MapValue(effect.path.leaf, node.schema.values), (node.expr,)))
     return replace(node, expr=Call(ChangeEntries(tuple(entries)), (node.expr,)), copied=False)
 
 

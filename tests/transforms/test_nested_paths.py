@@ -361,6 +361,38 @@ def test_a_default_that_cannot_follow_is_refused():
         plan_chain(chain_of(Cast, {"spec": "a.b:int8"} | V2), None, schema, typed=True)
 
 
+ABOVE = {"q": {"r": "a"}, "x": 1}
+INNER = optional(Schema(Type.STRUCT, fields=(("r", TEXT),)))
+AROUND = Schema(Type.STRUCT, True, default=ABOVE, fields=(("q", INNER), ("x", Schema(Type.INT32))))
+NESTED = Schema(Type.STRUCT, fields=(("p", AROUND),))
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "after"),
+    [
+        (MaskField, {"fields": "p.q.r"}, {"q": {"r": ""}, "x": 1}),
+        (Cast, {"spec": "p.q.r:boolean"}, {"q": {"r": False}, "x": 1}),
+        (ReplaceField, {"renames": "p.q.r:z"}, {"q": {"z": "a"}, "x": 1}),
+        (HoistField, {"hoisted": "p.q.r", "field": "w"}, {"q": {"w": {"r": "a"}}, "x": 1}),
+        (InsertField, {"topic.field": "p.q.t"}, {"q": {"r": "a", "t": "orders"}, "x": 1}),
+    ],
+)
+def test_a_struct_inside_a_struct_with_a_default_is_changed_too(cls, options, after):
+    """A null struct becomes its default, and the change applies to what the default has inside."""
+    chain = chain_of(cls, options | V2)
+    for before, expected in ((None, after), ({"q": None, "x": 2}, {"q": None, "x": 2})):
+        record = Record("orders", value_schema=NESTED, value={"p": before})
+        assert Interpreter(chain).run(record).status == 0
+        assert record.value == {"p": expected}
+
+
+def test_a_null_inside_a_default_stays_a_null():
+    around = AROUND.with_(default={"q": None, "x": 1})
+    schema = Schema(Type.STRUCT, fields=(("p", around),))
+    plan = plan_chain(chain_of(Cast, {"spec": "p.q.r:boolean"} | V2), None, schema, typed=True)
+    assert plan.after.by_name["p"].default == {"q": None, "x": 1}
+
+
 ITEMS = parse_ddl(
     "id BIGINT, email STRING, at TIMESTAMP, user STRUCT<email: STRING, mails: ARRAY<STRING>>, "
     "items ARRAY<STRUCT<sku: STRING, seller: STRUCT<email: STRING>>>, attrs MAP<STRING, STRING>"
