@@ -40,6 +40,13 @@ def refused(cls, title, options, before, problem):
 NULL_PARENT = envelope("a:{b:string;c:int8?}? d:int8", '{"a":null,"d":1}')
 
 WITH_SCHEMA = [
+    row(
+        Cast,
+        "a name before a scan",
+        {"spec": "a:int8,**.a:string"} | EXT,
+        envelope("a:int32", '{"a":300}'),
+        envelope("a:string", '{"a":"44"}'),
+    ),
     row(MaskField, "a null parent", {"fields": "a.b"} | V2, NULL_PARENT, NULL_PARENT),
     row(
         Cast,
@@ -222,6 +229,16 @@ WITHOUT_SCHEMA = [
         '{"a":{"b":"x"},"c":[{"b":"y"}]}',
         '{"a":{},"c":[{"b":""}]}',
         touches=("**.b", "a.b", "a"),
+    ),
+    row(Cast, "a name before a scan", {"spec": "a:int8,**.a:string"} | EXT, '{"a":300}', '{"a":"44"}'),
+    row(Cast, "a scan before a name", {"spec": "**./^a/:int8,b.a:string"} | EXT, '{"b":{"a":300}}', '{"b":{"a":"44"}}'),
+    row(
+        MaskField,
+        "a name inside what a scan matches",
+        {"fields": "**.a,o.a.b"} | EXT,
+        '{"o":{"a":{"b":"x"}}}',
+        '{"o":{"a":{}}}',
+        touches=("**.a", "o.a.b"),
     ),
     row(
         TimestampConverter,
