@@ -693,14 +693,23 @@ def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
     """Returns one record that describes both changed and unchanged records after a stage. ``before`` and ``after``
-    describe the record before and after the stage, and have the same schemas. A field of the result has the sources of
-    that field in both records.
+    describe the record before and after the stage, and have the same schemas. Each part of the result has the sources
+    of that part in both records.
     """
     if before.topic == after.topic:
         topic = after.topic
     else:
-        topic = Cell(STRING, Ref(("topic",)), before.topic.sources)
-    return replace(after, key=_either(before.key, after.key), value=_either(before.value, after.value), topic=topic)
+        topic = replace(_either_cell(before.topic, after.topic), expr=Ref(("topic",)))
+    return replace(
+        after,
+        key=_either(before.key, after.key),
+        value=_either(before.value, after.value),
+        topic=topic,
+        partition=_either_cell(before.partition, after.partition),
+        timestamp=_either_cell(before.timestamp, after.timestamp),
+        headers=_either_cell(before.headers, after.headers),
+        target_partition=_either_cell(before.target_partition, after.target_partition),
+    )
 
 
 def _either(a: Node | None, b: Node | None) -> Node | None:
@@ -713,6 +722,10 @@ def _either(a: Node | None, b: Node | None) -> Node | None:
             children.append((n, _either(old.get(n), child) or child))
         fields = tuple(children)
         return replace(b, fields=fields, nullable=a.nullable or b.nullable)
+    return _either_cell(a, b)
+
+
+def _either_cell(a: Node, b: Cell) -> Cell:
     same = isinstance(a, Cell) and a.sources == b.sources and a.copied and b.copied
     cells = [cell for _, cell in leaves(a)]
     return replace(

@@ -384,7 +384,8 @@ class _InsertFields:
         schema = cell.schema.with_(optional=not insert.required)
         # as in Connect, a null partition or timestamp is not put, so a required field stays unset without an error
         unset = cell.may_be_null and insert.required
-        cell = Cell(schema, cell.expr, cell.sources, cell.copied, unset, frozenset({UNSET} if unset else ()))
+        marks = cell.marks | frozenset({UNSET} if unset else ())
+        cell = Cell(schema, cell.expr, cell.sources, cell.copied, unset, marks)
         # Connect puts the topic even if it is null, and a required field then fails
         fields[name] = copied(name, cell, group.present, False) if insert.source == "topic" else cell
 
