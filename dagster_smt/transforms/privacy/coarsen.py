@@ -64,8 +64,7 @@ class CoarseField(FieldRule):
 
 
 def _step(text: str) -> str:
-    whole, _, rest = text.partition(".")
-    if rest or not whole.isdecimal() or not whole.isascii() or int(whole) < 1:
+    if not text.isdecimal() or not text.isascii() or int(text) < 1:
         raise ValueError("must be a whole number from 1 on")
     return text
 
