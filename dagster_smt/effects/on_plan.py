@@ -365,7 +365,8 @@ class _InsertFields:
         """
         first = self.inserts[branch.first]
         if name not in fields and first.makes_parents:
-            fields[name] = Group(Schema(Type.STRUCT, optional=True), (), None)
+            # where the struct around it is null, the new struct does not exist either, and nothing is inserted
+            fields[name] = Group(Schema(Type.STRUCT, optional=True), (), group.present)
         parent = fields.get(name)
         if isinstance(parent, Group):
             fields[name] = with_fields(parent, self._fields(parent, branch).items(), parent.schema)
