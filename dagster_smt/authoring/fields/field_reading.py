@@ -8,7 +8,7 @@ from dagster_smt.errors import DATA_EXCEPTION
 from dagster_smt.model.cell import Call, Cell, Expr, Node, Rule
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.paths.extended import key_text
-from dagster_smt.model.paths.steps import Index, Step
+from dagster_smt.model.paths.steps import Index
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.values.containers import ItemAt, MapValue
 
@@ -33,7 +33,7 @@ def read_field(
     """
     parent: Expr | None = None
     for number, step in enumerate(path.steps):
-        node, parent = _child(node, step, path, strict, missing_class)
+        node, parent = _child(node, number, path, strict, missing_class)
         # in Connect, `replace.null.with.default` only concerns the last step: `SingleFieldPath` reads the structs
         # before it with `Struct.get`, which replaces a null with the default
         if number < len(path.steps) - 1 and node.schema.type is Type.STRUCT and node.schema.default is not None:
@@ -41,8 +41,8 @@ def read_field(
     return node, parent
 
 
-def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class: str) -> tuple[Node, Expr | None]:
-    schema = node.schema
+def _child(node: Node, number: int, path: FieldPath, strict: bool, missing_class: str) -> tuple[Node, Expr | None]:
+    schema, step = node.schema, path.steps[number]
     if schema.type is Type.STRUCT and isinstance(step, str):
         if step not in schema.by_name:
             if missing_class != DATA_EXCEPTION or not path.flat:
@@ -59,7 +59,7 @@ def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class:
         if isinstance(step, Index) and schema.type is Type.ARRAY:
             return _looked_up(node, ItemAt(step.number, schema.values), "[]", schema.values), None
     # neither a struct nor a container: the message names the previous step, which is the step to correct
-    before = path.steps[: path.steps.index(step)]
+    before = path.steps[:number]
     if before and isinstance(before[-1], str):
         place = f"'{before[-1]}' in '{path}'"
     else:
