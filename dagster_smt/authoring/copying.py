@@ -27,7 +27,7 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
     required fields.
     """
     schema = node.schema
-    if not node.may_be_null and not isinstance(node, Group):
+    if not node.may_be_null:
         return node
     if isinstance(node, Group):
         return _copied_group(name, node, parent, replace_nulls)

@@ -38,7 +38,7 @@ from dagster_smt.effects.effect import (
     SetSchema,
     Wrap,
     family_of,
-    numbered,
+    numbered_only,
     only,
 )
 from dagster_smt.effects.field_rule import Constant, masked, opened
@@ -175,14 +175,14 @@ def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     group = struct_of(node, settings.purpose)
 
     def routes(kind: type[Drop] | type[Rename]) -> tuple[Branch, int, tuple[Drop | Rename, ...]]:
-        chosen = [(first, effect) for first, effect in numbered(effects) if isinstance(effect, kind)]
+        chosen = numbered_only(effects, kind)
         first = chosen[0][0] if chosen else 0
         paths = [effect.path for _, effect in chosen]
         return resolve(group.schema, paths, at, settings.strict, first), first, tuple(effect for _, effect in chosen)
 
     dropped, first_drop, _ = routes(Drop)
     renamed, first_rename, renames = routes(Rename)
-    keeps = [(first, effect) for first, effect in numbered(effects) if isinstance(effect, Keep)]
+    keeps = numbered_only(effects, Keep)
     branches = []
     for n, keep in keeps:
         branches.append(resolve(group.schema, keep.paths, at, settings.strict, n, together=True))

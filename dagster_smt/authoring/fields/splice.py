@@ -76,7 +76,8 @@ def scans_first(paths: Iterable[FieldPath]) -> bool:
     This is not so if another path may match a value that a scan also matches, or a value inside it: the acts on one
     value run in the order of the paths, and inner values change before outer values.
     """
-    scans, others = [], []
+    scans: list[Step] = []
+    others: list[Step] = []
     for path in paths:
         if _is_scan(path):
             scans.append(path.steps[-1])

@@ -10,7 +10,6 @@ from dagster_smt.authoring.fields.edit import Target
 from dagster_smt.authoring.options import Int, Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.field_rule import FieldRule
 from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.errors import data_error
@@ -138,9 +137,8 @@ class Coarsen(TextTransform):
         }
         return CoarseField(self.kind, rules[self.kind])
 
-    def effects(self) -> tuple[Effect, ...]:
-        paths = tuple(map(self.path, self.fields)) or (FieldPath("", ()),)
-        return tuple(Change(path, self.rule(path), "masked", self.form, refuses_default=True) for path in paths)
+    def field_rule(self, path: FieldPath) -> CoarseField:
+        return self.rule(path)
 
     @staticmethod
     def _texts(rule: Any) -> tuple[tuple[str, Any], ...]:
