@@ -1,7 +1,9 @@
 """Copies fields into a rebuilt struct, as Connect's ``Struct.get`` and ``Struct.put`` do."""
 
 from dataclasses import replace
+from typing import Any
 
+from dagster_smt.authoring.opening import open_any_struct
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.values.value_rule import Default, DefaultUnder, Required, Validated, WhereNull
@@ -25,7 +27,7 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
     required fields.
     """
     schema = node.schema
-    if not node.may_be_null and not isinstance(node, Group):
+    if not node.may_be_null:
         return node
     if isinstance(node, Group):
         return _copied_group(name, node, parent, replace_nulls)
@@ -89,14 +91,23 @@ def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr
     return Call(DefaultUnder(), (present, parent, default))
 
 
-def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
-    """Returns the field ``node`` of ``struct``, for a stage that replaces a null struct with the struct's default. In
-    records in which ``struct`` is null, the field gets the value ``default``.
+def _under_default(node: Node, struct: Group, parent: Expr | None, default: Any) -> Node:
+    """Returns ``node``, a field of ``struct`` or of a struct inside it, for a stage that replaces a null struct with
+    the struct's default. In records in which ``struct`` is null, the field gets the value ``default``.
 
     For example, if the struct's default is ``{"id": 7}``, the field ``id`` becomes 7 in these records.
     """
-    if isinstance(node, Group) or default is None or struct.present is None:
+    if default is None or struct.present is None:
         return node
-    args: tuple[Expr, ...] = (node.expr, struct.present, Const(default, node.schema))
+    args: tuple[Expr, ...] = (struct.present, Const(default, node.schema))
     args = args if parent is None else (*args, parent)
-    return replace(node, expr=Call(WhereNull(), args), copied=False)
+    if node.schema.type is not Type.STRUCT:
+        assert isinstance(node, Cell)
+        return replace(node, expr=Call(WhereNull(), (node.expr, *args)), copied=False)
+    # a stage may change the fields of this inner struct, too, so each of them needs its value from the default
+    group = open_any_struct(node)
+    children = []
+    for name, child in group.fields:
+        children.append((name, _under_default(child, struct, parent, default.get(name))))
+    present = None if group.present is None else Call(WhereNull(), (group.present, *args))
+    return replace(group, fields=tuple(children), present=present)

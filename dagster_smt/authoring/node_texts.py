@@ -5,7 +5,8 @@ fields.
 """
 
 from dagster_smt.authoring.copying import filled
-from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
+from dagster_smt.authoring.opening import open_any_struct
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node
 from dagster_smt.model.schema import BOOLEAN, Type
 from dagster_smt.values.text_rules import JavaText, LiteralStructText, LiteralText, StructText
 
@@ -18,7 +19,7 @@ def java_text_of(node: Node) -> Expr:
         if node.schema.type is Type.STRING:
             return node.expr
         return Call(JavaText(node.schema), (node.expr,))
-    group = open_struct(node)
+    group = open_any_struct(node)
     names = tuple(name for name, _ in group.fields)
     return _call(StructText(names), group, [java_text_of(child) for _, child in group.fields])
 
@@ -30,7 +31,7 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
     """
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
         return Call(LiteralText(node.schema, embedded), (node.expr,))
-    group = open_struct(node)
+    group = open_any_struct(node)
     texts = []
     for _, child in group.fields:
         texts.append(literal_text_of(with_default(child, group), True))

@@ -110,7 +110,6 @@ def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
         items = split_list(value)
     else:
         items = item_texts(value, form)
-    if not isinstance(value, str):
         _plain_items(items)
     # as Kafka uses `String.split`, the item `a:` has one part, and `a:b:` has two
     return [tuple(java_split(item, ":")) for item in items]

@@ -84,15 +84,18 @@ def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
 
 def _without_keys(chain: Chain) -> Chain:
     """Returns ``chain`` with only the stages that can be planned without knowing the key. Stages that act on the key
-    are left out. The result ends before the first stage that runs from a jar, or whose transform reads the key.
+    are left out. The result ends before the first stage that runs from a jar, or whose transform or predicate reads the
+    key.
     """
     stages: list[Stage] = []
     for stage in chain.stages:
         if stage.foreign:
             break  # later stages work on a schema that only the jar knows
-        if stage.side == "key" or (stage.predicate is not None and "key" in stage.predicate.reads):
+        if stage.side == "key":
             continue
-        if "key" in stage.transform.reads:
+        # in which records such a stage acts is unknown, and so are the names of the fields after it
+        tests_key = stage.predicate is not None and "key" in stage.predicate.reads
+        if tests_key or "key" in stage.transform.reads:
             break
         stages.append(stage)
     return replace(chain, stages=tuple(stages))

@@ -17,6 +17,7 @@ from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Missing, Planning, null_side, refuse
 from dagster_smt.chain.column_limits import column_warnings
 from dagster_smt.chain.problems import nearest, syntax_hint
+from dagster_smt.chain.schema_merge import merged_schema
 from dagster_smt.effects.code import CodePredicate
 from dagster_smt.effects.conditions_on_plan import plan_condition
 from dagster_smt.effects.on_plan_record import plan_record
@@ -158,8 +159,6 @@ class Plan:
         """The output schema of the value; None if the value is schemaless. If stages can produce several schemas, their
         fields are merged by name.
         """
-        from dagster_smt.chain.schema_merge import merged_schema
-
         if self.typed:
             schemas = []
             for r in self.results.values():
@@ -173,8 +172,6 @@ class Plan:
         """The output schema of the key; None if no key has a schema. If stages can produce several schemas, their
         fields are merged by name.
         """
-        from dagster_smt.chain.schema_merge import merged_schema
-
         schemas = []
         for r in self.results.values():
             if r.key is not None:
@@ -201,26 +198,12 @@ class Plan:
         After a stage from a jar, a column may come from any field. Its source is then the whole value.
         """
         unknown = {"value"} if self.chain.has_foreign else set[str]()
-        sources_by_path: dict[str, set[str]] = {}
-        for record in self.results.values():
-            for path, cell in columns(record.value):
-                sources_by_path.setdefault(path, set()).update(cell.sources or unknown)
-        lineage = {}
-        for path, fields in sources_by_path.items():
-            lineage[path] = tuple(sorted(fields))
-        return lineage
+        return _lineage([record.value for record in self.results.values()], unknown)
 
     @cached_property
     def key_lineage(self) -> dict[str, tuple[str, ...]]:
         """Returns a dict from each field of the output key to the input fields from which its values come."""
-        sources_by_path: dict[str, set[str]] = {}
-        for record in self.results.values():
-            for path, cell in columns(record.key):
-                sources_by_path.setdefault(path, set()).update(cell.sources)
-        lineage = {}
-        for path, fields in sources_by_path.items():
-            lineage[path] = tuple(sorted(fields))
-        return lineage
+        return _lineage([record.key for record in self.results.values()])
 
     @cached_property
     def masked(self) -> frozenset[str]:
@@ -237,6 +220,20 @@ class Plan:
                 elif word == "opened":
                     opened.add(path + inside)
         return frozenset(masked - opened)
+
+
+def _lineage(nodes: Sequence[Node | None], unknown: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    """Returns a dict from the path of each value inside ``nodes`` to the input fields from which the value comes;
+    ``unknown`` if it comes from none. Each node describes the key or value in one variant of the plan.
+    """
+    sources_by_path: dict[str, set[str]] = {}
+    for node in nodes:
+        for path, cell in columns(node):
+            sources_by_path.setdefault(path, set()).update(cell.sources or unknown)
+    lineage = {}
+    for path, sources in sources_by_path.items():
+        lineage[path] = tuple(sorted(sources))
+    return lineage
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
@@ -366,7 +363,7 @@ def plan_stage(
         return StagePlan(stage, index, record, None, True, _failure(stage, error), undecided=True)
     condition: Expr | bool = test != stage.negate if isinstance(test, bool) else test
     side: Side = "key" if stage.side == "key" else "value"
-    seen = hidden(replace(record, touched=(), dropped=False), _unseen(stage, free))
+    seen = hidden(record, _unseen(stage, free))
     at = Planning(seen, side, first, variant=variant, free=frozenset(free))
     try:
         after = revealed(_after(stage, seen, at), record)
@@ -693,14 +690,23 @@ def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
     """Returns one record that describes both changed and unchanged records after a stage. ``before`` and ``after``
-    describe the record before and after the stage, and have the same schemas. A field of the result has the sources of
-    that field in both records.
+    describe the record before and after the stage, and have the same schemas. Each part of the result has the sources
+    of that part in both records.
     """
     if before.topic == after.topic:
         topic = after.topic
     else:
-        topic = Cell(STRING, Ref(("topic",)), before.topic.sources)
-    return replace(after, key=_either(before.key, after.key), value=_either(before.value, after.value), topic=topic)
+        topic = replace(_either_cell(before.topic, after.topic), expr=Ref(("topic",)))
+    return replace(
+        after,
+        key=_either(before.key, after.key),
+        value=_either(before.value, after.value),
+        topic=topic,
+        partition=_either_cell(before.partition, after.partition),
+        timestamp=_either_cell(before.timestamp, after.timestamp),
+        headers=_either_cell(before.headers, after.headers),
+        target_partition=_either_cell(before.target_partition, after.target_partition),
+    )
 
 
 def _either(a: Node | None, b: Node | None) -> Node | None:
@@ -713,6 +719,10 @@ def _either(a: Node | None, b: Node | None) -> Node | None:
             children.append((n, _either(old.get(n), child) or child))
         fields = tuple(children)
         return replace(b, fields=fields, nullable=a.nullable or b.nullable)
+    return _either_cell(a, b)
+
+
+def _either_cell(a: Node, b: Cell) -> Cell:
     same = isinstance(a, Cell) and a.sources == b.sources and a.copied and b.copied
     cells = [cell for _, cell in leaves(a)]
     return replace(

@@ -28,7 +28,7 @@ def _admits(text: str) -> bool:
     match = _RANGE.fullmatch(text.replace(" ", ""))
     if not match:
         # `[4.3.1]` means exactly this version
-        return text.strip("[]") in ("", "latest", KAFKA)
+        return text in ("", "latest", KAFKA, f"[{KAFKA}]")
     opens, low, high, closes = match.groups()
     above = not low or _parts(low) < _parts(KAFKA) or (opens == "[" and _parts(low) == _parts(KAFKA))
     below = not high or _parts(KAFKA) < _parts(high) or (closes == "]" and _parts(high) == _parts(KAFKA))

@@ -10,7 +10,7 @@ from dagster_smt.authoring.bundles import NestedPaths
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain.plan import first_entries, ledger_entries
-from dagster_smt.chain.stages import as_text
+from dagster_smt.chain.stages import option_texts
 from dagster_smt.effects.effect import Change
 from dagster_smt.effects.field_rule import Protection
 from dagster_smt.effects.text_transform import TextTransform
@@ -41,10 +41,7 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
             text = json.dumps([before, own, effect.action, effect.path, effect.side])
             digits.append(hashlib.sha256(text.encode()).hexdigest()[:16])
         if type(stage) is Stage:  # a subclass is a stage for the columns of the topic table, and renames nothing
-            options = {}
-            for key, value in stage.transform.configured().items():
-                options[key] = as_text(value)
-            before.append([own, options])
+            before.append([own, option_texts(stage.transform)])
     return tuple(digits)
 
 
@@ -101,10 +98,8 @@ def _openings(chain: Chain) -> set[tuple[str, ...]]:
     openings: set[tuple[str, ...]] = set()
     for stage in chain.stages:
         if _has_rule(stage, "opens"):
-            options = {}
-            for key, value in stage.transform.configured().items():
-                options[key] = as_text(value)
-            openings.add((stage.connect_class, json.dumps(options, sort_keys=True), _condition_text(stage)))
+            options = json.dumps(option_texts(stage.transform), sort_keys=True)
+            openings.add((stage.connect_class, options, _condition_text(stage)))
     return openings
 
 
@@ -129,9 +124,9 @@ def _form_of(stage: Stage) -> str:
         return WHOLLY
     options = {}
     if isinstance(stage.transform, TextTransform):
-        for key, value in stage.transform.configured().items():
+        for key, text in option_texts(stage.transform).items():
             if key not in _PATH_OPTIONS:
-                options[key] = as_text(value)
+                options[key] = text
     return json.dumps([stage.connect_class, options], sort_keys=True)
 
 
@@ -146,10 +141,8 @@ def _target_of(stage: Stage, effect: Entry) -> tuple[str, ...]:
 def _condition_text(stage: Stage) -> str:
     if stage.predicate is None:
         return ""
-    options = {}
-    for key, value in stage.predicate.configured().items():
-        options[key] = as_text(value)
-    return json.dumps([stage.predicate.connect_class, options, stage.negate], sort_keys=True)
+    predicate = stage.predicate
+    return json.dumps([predicate.connect_class, option_texts(predicate), stage.negate], sort_keys=True)
 
 
 def _meaning(stage: Stage) -> list[str]:

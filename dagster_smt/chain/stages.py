@@ -12,7 +12,7 @@ from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Chain, Stage, label_of
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import plugins
-from dagster_smt.chain.classes import find_class
+from dagster_smt.chain.classes import ClassMatch, find_class
 from dagster_smt.chain.foreign_classes import ForeignClasses, foreign_plugin
 from dagster_smt.chain.plugin_versions import version_problems
 from dagster_smt.chain.problems import build, config_problem, did_you_mean
@@ -257,9 +257,9 @@ def assemble(
     foreign = foreign or ForeignClasses()
     stages, problems, warnings = [], [], []
     for draft in drafts:
-        transform, side, more, advice = _transform(draft, lenient, as_kafka, foreign)
-        cls = find_class(draft.type, plugins.transforms(), draft.place, "transform", as_kafka).cls
-        takes = () if cls is None else cls.references
+        match = find_class(draft.type, plugins.transforms(), draft.place, "transform", as_kafka)
+        transform, side, more, advice = _transform(draft, match, lenient, as_kafka, foreign)
+        takes = () if match.cls is None else match.cls.references
         problems += [*_plain_names(draft), *_references(draft, takes), *more]
         warnings += advice
         predicate, more, advice = _predicate(draft, lenient, as_kafka, foreign)
@@ -307,9 +307,8 @@ def _references(draft: StageDraft, takes: Collection[str]) -> list[Problem]:
 
 
 def _transform(
-    draft: StageDraft, lenient: bool, as_kafka: bool, foreign: ForeignClasses
+    draft: StageDraft, match: ClassMatch, lenient: bool, as_kafka: bool, foreign: ForeignClasses
 ) -> tuple[Transform | None, str, list[Problem], list[Problem]]:
-    match = find_class(draft.type, plugins.transforms(), draft.place, "transform", as_kafka)
     name = foreign.class_name(match, draft.type)
     if name:
         transform = foreign_plugin("transform", name, draft.options)
@@ -369,10 +368,8 @@ def canonical(chain: Chain) -> dict[str, str]:
     for stage in chain.stages:
         prefix = f"{_TRANSFORM}{stage.alias}."
         properties[f"{prefix}type"] = stage.connect_class
-        options = {}
-        for k, v in stage.transform.configured().items():
-            options[prefix + k] = as_text(v)
-        properties.update(options)
+        for key, text in option_texts(stage.transform).items():
+            properties[prefix + key] = text
         if stage.predicate is None:
             continue
         properties[f"{prefix}predicate"] = stage.predicate_name
@@ -380,14 +377,20 @@ def canonical(chain: Chain) -> dict[str, str]:
             properties[f"{prefix}negate"] = "true"
         prefix = f"{_PREDICATE}{stage.predicate_name}."
         properties[f"{prefix}type"] = stage.predicate.connect_class
-        options_of_predicate = {}
-        for k, v in stage.predicate.configured().items():
-            options_of_predicate[prefix + k] = as_text(v)
-        properties.update(options_of_predicate)
+        for key, text in option_texts(stage.predicate).items():
+            properties[prefix + key] = text
     names = dict.fromkeys(s.predicate_name for s in chain.stages if s.predicate is not None)
     if names:
         return {**properties, "predicates": ",".join(names)}
     return properties
+
+
+def option_texts(configured: Transform | Predicate) -> dict[str, str]:
+    """Returns the options that the user has set, by name, with their values as properties spell them."""
+    texts = {}
+    for key, value in configured.configured().items():
+        texts[key] = as_text(value)
+    return texts
 
 
 def as_text(value: Any) -> str:

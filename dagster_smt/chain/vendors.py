@@ -53,12 +53,14 @@ def vendor_of(connect_class: str) -> str:
     """Returns the vendor of ``connect_class``; for an unknown vendor, the package of the class."""
     if is_kafkas(connect_class):
         return "Apache Kafka"
-    known = None
-    for prefix, v in _VENDORS.items():
+    return _known_vendor(connect_class) or connect_class.rpartition(".")[0]
+
+
+def _known_vendor(connect_class: str) -> str | None:
+    for prefix, vendor in _VENDORS.items():
         if connect_class.startswith(prefix):
-            known = v
-            break
-    return known or connect_class.rpartition(".")[0]
+            return vendor
+    return None
 
 
 def by_vendor(connect_classes: Iterable[str]) -> dict[str, list[str]]:
@@ -80,11 +82,7 @@ def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
     """
     if "." not in name or is_kafkas(name):
         return ""
-    vendor = None
-    for prefix, v in _VENDORS.items():
-        if name.startswith(prefix):
-            vendor = v
-            break
+    vendor = _known_vendor(name)
     nearest = _CLOSE.get(name)
     if vendor:
         statement = f"it is {_possessive(vendor)}"

@@ -625,3 +625,12 @@ def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:
         pairs.append((first, effect))
         first += len(effect.entries)
     return pairs
+
+
+def numbered_only(effects: tuple[Effect, ...], kind: type[_E]) -> list[tuple[int, _E]]:
+    """Returns the effects of the class ``kind``, each with the number of its first ledger entry (see ``numbered``)."""
+    pairs: list[tuple[int, _E]] = []
+    for number, effect in numbered(effects):
+        if isinstance(effect, kind):
+            pairs.append((number, effect))
+    return pairs

@@ -38,7 +38,7 @@ from dagster_smt.effects.effect import (
     SetSchema,
     Wrap,
     family_of,
-    numbered,
+    numbered_only,
     only,
 )
 from dagster_smt.effects.field_rule import Constant, masked, opened
@@ -161,7 +161,7 @@ def _change_entries(changes: tuple[Change, ...], node: Cell, at: Planning) -> Ce
         rule = effect.rule.of_kind("string")
         assert rule is not None and not isinstance(rule, Constant), "texts of maps go through a value rule"
         entries.append((effect.path.leaf, rule))
-        at.touch(number, Call(MapValue(effect.path.leaf), (node.expr,)))
+        at.touch(number, Call(MapValue(effect.path.leaf, node.schema.values), (node.expr,)))
     return replace(node, expr=Call(ChangeEntries(tuple(entries)), (node.expr,)), copied=False)
 
 
@@ -175,14 +175,14 @@ def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     group = struct_of(node, settings.purpose)
 
     def routes(kind: type[Drop] | type[Rename]) -> tuple[Branch, int, tuple[Drop | Rename, ...]]:
-        chosen = [(first, effect) for first, effect in numbered(effects) if isinstance(effect, kind)]
+        chosen = numbered_only(effects, kind)
         first = chosen[0][0] if chosen else 0
         paths = [effect.path for _, effect in chosen]
         return resolve(group.schema, paths, at, settings.strict, first), first, tuple(effect for _, effect in chosen)
 
     dropped, first_drop, _ = routes(Drop)
     renamed, first_rename, renames = routes(Rename)
-    keeps = [(first, effect) for first, effect in numbered(effects) if isinstance(effect, Keep)]
+    keeps = numbered_only(effects, Keep)
     branches = []
     for n, keep in keeps:
         branches.append(resolve(group.schema, keep.paths, at, settings.strict, n, together=True))
@@ -365,7 +365,8 @@ class _InsertFields:
         """
         first = self.inserts[branch.first]
         if name not in fields and first.makes_parents:
-            fields[name] = Group(Schema(Type.STRUCT, optional=True), (), None)
+            # where the struct around it is null, the new struct does not exist either, and nothing is inserted
+            fields[name] = Group(Schema(Type.STRUCT, optional=True), (), group.present)
         parent = fields.get(name)
         if isinstance(parent, Group):
             fields[name] = with_fields(parent, self._fields(parent, branch).items(), parent.schema)
@@ -384,7 +385,8 @@ class _InsertFields:
         schema = cell.schema.with_(optional=not insert.required)
         # as in Connect, a null partition or timestamp is not put, so a required field stays unset without an error
         unset = cell.may_be_null and insert.required
-        cell = Cell(schema, cell.expr, cell.sources, cell.copied, unset, frozenset({UNSET} if unset else ()))
+        marks = cell.marks | frozenset({UNSET} if unset else ())
+        cell = Cell(schema, cell.expr, cell.sources, cell.copied, unset, marks)
         # Connect puts the topic even if it is null, and a required field then fails
         fields[name] = copied(name, cell, group.present, False) if insert.source == "topic" else cell
 

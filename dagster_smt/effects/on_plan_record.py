@@ -126,7 +126,7 @@ def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
     """Returns the field of ``node`` (a struct or a map) that contains the timestamp for ``effect``."""
     keys, values = node.schema.keys, node.schema.values
     if isinstance(node, Cell) and keys is not None and values is not None and keys.type is Type.STRING:
-        return Cell(optional(values), Call(MapValue(effect.name), (node.expr,)), node.sources, nullable=True)
+        return Cell(optional(values), Call(MapValue(effect.name, values), (node.expr,)), node.sources, nullable=True)
     group = struct_of(node, purpose)
     return with_default(field_of(group, effect.name), group)
 

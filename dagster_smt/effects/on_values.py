@@ -30,7 +30,7 @@ from dagster_smt.effects.effect import (
     Rename,
     Wrap,
     family_of,
-    numbered,
+    numbered_only,
     only,
 )
 from dagster_smt.effects.field_rule import Constant, FieldRule
@@ -191,20 +191,10 @@ def _change_whole(rule: FieldRule, bit: int) -> SideFunction:
 
 def _restructure(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
     """Returns a function that applies ``effects``, which drop, keep and rename fields, in this order."""
-    drops = []
-    for n, effect in numbered(effects):
-        if isinstance(effect, Drop):
-            drops.append((effect.path, bits[n]))
-    keeps = []
-    for n, effect in numbered(effects):
-        if isinstance(effect, Keep):
-            keeps.append((effect, bits[n]))
-    renames = []
-    for n, effect in numbered(effects):
-        if isinstance(effect, Rename):
-            renames.append((effect, bits[n]))
-    drop = visitor([path for path, _ in drops], [drop_act(bit) for _, bit in drops], once=True)
-    prunes = [(pruner(keep.paths), bit) for keep, bit in keeps]
+    drops = numbered_only(effects, Drop)
+    drop = visitor([effect.path for _, effect in drops], [drop_act(bits[n]) for n, _ in drops], once=True)
+    prunes = [(pruner(keep.paths), bits[n]) for n, keep in numbered_only(effects, Keep)]
+    renames = [(rename, bits[n]) for n, rename in numbered_only(effects, Rename)]
     rename = _renamer(renames)
 
     def change(value: Any, record: Record) -> Any:

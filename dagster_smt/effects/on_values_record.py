@@ -22,7 +22,7 @@ from dagster_smt.effects.effect import (
     Route,
     SetTimestamp,
     family_of,
-    numbered,
+    numbered_only,
     only,
 )
 from dagster_smt.effects.on_values import drop_act, function_on_side
@@ -104,12 +104,9 @@ def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
     drops, the function applies them after all copies.
     """
     copies = [(copy.path, copy.header) for copy in only(effects, CopyToHeader)]
-    drops = []
-    for n, effect in numbered(effects):
-        if isinstance(effect, Drop):
-            drops.append((effect.path, bits[n]))
+    drops = numbered_only(effects, Drop)
     touched = sum(bits[: len(copies)])
-    drop = visitor([path for path, _ in drops], [drop_act(bit) for _, bit in drops], once=True)
+    drop = visitor([effect.path for _, effect in drops], [drop_act(bits[n]) for n, _ in drops], once=True)
 
     def change(value: Any, record: Record) -> Any:
         fields = require_map(value, purpose)

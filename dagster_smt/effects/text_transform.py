@@ -72,9 +72,12 @@ class TextTransform(NullDefaults, NestedPaths, Transform):
     def rule(self, path: FieldPath) -> Any:
         """Returns the rule that computes the new string of the field at ``path`` from the old string."""
 
+    def field_rule(self, path: FieldPath) -> FieldRule:
+        """Returns the rule for the field at ``path``, which applies ``rule`` to values of ``kinds``."""
+        return TextField(self.rule(path), self.kinds, self.verb)
+
     def effects(self) -> tuple[Effect, ...]:
         changes = []
         for path in tuple(map(self.path, self.fields)) or (_WHOLE,):
-            rule = TextField(self.rule(path), self.kinds, self.verb)
-            changes.append(Change(path, rule, self.action, self.form, refuses_default=True))
+            changes.append(Change(path, self.field_rule(path), self.action, self.form, refuses_default=True))
         return tuple(changes)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dagster_smt.authoring.fields.splice import scans_first
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.effects.code import Code, CodeTransform
@@ -180,7 +181,9 @@ def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[st
     changes, inserts = only(effects, Change), only(effects, Insert)
     if changes:
         each = [_change(one, entries) for one in changes]
-        programs.append({"do": "change", "fills": changes[0].fills, "changes": each})
+        # the lane applies such scans to the text before it parses the text for the other paths
+        scans = changes[0].fills and scans_first(change.path for change in changes)
+        programs.append({"do": "change", "fills": changes[0].fills, "scans_first": scans, "changes": each})
     if inserts:
         programs.append({"do": "insert", "inserts": [_insert(one, entries) for one in inserts]})
     if any(isinstance(effect, Drop | Keep | Rename) for effect in effects):

@@ -11,9 +11,18 @@ from dagster_smt.values.value_rule import NullStays, PythonRule, ValueRule
 
 @dataclass(frozen=True, slots=True)
 class MapValue(ValueRule):
-    """A rule that returns the value of a key in a map. If the map lacks the key, the result is null."""
+    """A rule that returns the value of a key in a map. If the map lacks the key, the result is null. ``schema`` is the
+    schema of the map's values.
+    """
 
+    reads_values = True
     key: str
+    schema: Schema | None = None
+
+    @property
+    def returns(self) -> Schema | None:  # type: ignore[override]
+        """The schema of the result."""
+        return self.schema
 
     def python(self, value: Any) -> Any:
         if value is None:
@@ -27,10 +36,17 @@ class MapValue(ValueRule):
 @dataclass(frozen=True, slots=True)
 class ItemAt(ValueRule):
     """A rule that returns an element of an array. A negative number counts from the end. If the array is too short for
-    the number, the result is null.
+    the number, the result is null. ``schema`` is the schema of the array's elements.
     """
 
+    reads_values = True
     number: int
+    schema: Schema | None = None
+
+    @property
+    def returns(self) -> Schema | None:  # type: ignore[override]
+        """The schema of the result."""
+        return self.schema
 
     def python(self, value: Any) -> Any:
         if value is None or not -len(value) <= self.number < len(value):
@@ -48,8 +64,14 @@ class StructField(ValueRule):
     structs in arrays. For other structs of the record that was read, the chain needs no rule.
     """
 
+    reads_values = True
     name: str
     schema: Schema
+
+    @property
+    def returns(self) -> Schema:  # type: ignore[override]
+        """The schema of the result."""
+        return self.schema.by_name[self.name]
 
     def python(self, value: Any) -> Any:
         if value is None:

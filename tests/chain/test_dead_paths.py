@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.dead_paths import dead_paths, refuse_dead_paths
 from dagster_smt.chain.plan import plan_chain
 from dagster_smt.chain.plugins import own
+from dagster_smt.effects.code import Code, CodePredicate
 from dagster_smt.effects.python_field_rules import FieldRules
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.paths.connect import seems_pattern
@@ -19,6 +21,8 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.transforms.kafka.mask_field import MaskField
+from dagster_smt.transforms.kafka.replace_field import ReplaceField
 
 ROW = parse_ddl("id BIGINT, email STRING, user STRUCT<name: STRING>, attrs MAP<STRING, STRING>, `a.b` STRING, `*` INT")
 VALUE = Format("json_schema", ROW)
@@ -148,6 +152,23 @@ def test_values_are_looked_at_though_keys_have_no_schema():
     plan_sink(parse_chain([{**key, "options": {"fields": "id"}}, mask("email")]), table, DeltaSink("lake", "records"))
 
 
+class KeyIsLong(CodePredicate):
+    """True if the key is long."""
+
+    connect_class = "com.example.KeyIsLong"
+
+    def condition(self):
+        return Code(reads=frozenset({"key"}))
+
+
+def test_what_a_predicate_on_the_key_lets_a_stage_rename_may_be_masked():
+    """The key has no schema, so nobody knows which records have the new name."""
+    renames = Stage("names", ReplaceField.model_validate({"renames": "email:mail"}), "value", KeyIsLong(), "long")
+    chain = Chain((renames, Stage("mask", MaskField.model_validate({"fields": "mail"}), "value")))
+    plan = plan_chain(chain, None, None, topics=("orders",), typed=False)
+    assert dead_paths(plan, ROW) == ()
+
+
 def test_the_chain_says_whether_it_is_an_error():
     properties = {"transforms": "m", "transforms.m.type": "MaskField$Value", "transforms.m.fields": "emial"}
     stages = {"stages": [mask("emial")], "dead.paths": "warn"}
@@ -221,8 +242,6 @@ def test_a_transform_of_ones_own_that_leaves_a_field_alone_is_told():
 
         def rule(self, kind):
             return None
-
-    from dagster_smt.authoring.stage import Chain, Stage
 
     chain = Chain((Stage("s", Scramble(fields=("id",)), "value"),))
     (problem,) = dead_paths(plan_chain(chain, None, ROW, typed=True))

@@ -84,6 +84,31 @@ def test_sources_of_both_also_where_no_stage_took_the_struct_apart():
     assert leaf_labels(plan.after) == {"x": "int32?", "y": "int32?"}
 
 
+AIVEN = "io.aiven.kafka.connect.transforms."
+NAME_AS_TOPIC = AIVEN + "ExtractTopic$Value"
+FIELD_AS_TIME = AIVEN + "ExtractTimestamp$Value"
+
+
+@pytest.mark.parametrize(
+    ("first", "option", "sources"),
+    [
+        (stage(NAME_AS_TOPIC, when=TRACED, field_name="name"), "topic.field", ("topic", "value.name")),
+        (stage(NAME_AS_TOPIC, field_name="name"), "topic.field", ("value.name",)),
+        (stage("RegexRouter", when=TRACED, regex="x", replacement="y"), "topic.field", ("topic",)),
+        (stage(FIELD_AS_TIME, when=TRACED, field_name="at"), "timestamp.field", ("timestamp", "value.at")),
+    ],
+)
+def test_metadata_that_a_stage_sets_in_some_records_has_the_sources_of_both(first, option, sources):
+    after = stage("InsertField$Value") | {"options": {option: "new"}}
+    plan = plan_of(first, after, value=parse_ddl("name STRING, at BIGINT NOT NULL"), topics=("orders", "x"))
+    assert plan.lineage["new"] == sources
+
+
+def test_masks_stay_with_a_topic_that_some_records_get_from_a_field():
+    mask, route = stage("MaskField$Value", fields="name"), stage(NAME_AS_TOPIC, when=TRACED, field_name="name")
+    assert "new" in plan_of(mask, route, stage("InsertField$Value", topic_field="new"), topics=("a", "b")).masked
+
+
 def test_masked_columns_go_by_their_names_after_the_chain():
     plan = plan_of(stage("MaskField$Value", fields="a.b,name", **V2), stage("Flatten$Value", delimiter="_"))
     assert plan.masked == {"a_b", "name"}

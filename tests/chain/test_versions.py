@@ -21,7 +21,9 @@ def test_versions_that_admit_ours(text):
     assert version_problems(text, "transforms.f") == []
 
 
-@pytest.mark.parametrize("text", ["1.0.0", "[1.0,4.3.1)", "(4.3.1,)", "5", "new"])
+@pytest.mark.parametrize(
+    "text", ["1.0.0", "[1.0,4.3.1)", "(4.3.1,)", "5", "new", "[4.3.1", "4.3.1]", "[[4.3.1]]", "[latest]", "[]"]
+)
 def test_versions_that_do_not(text):
     (problem,) = version_problems(text, "transforms.f")
     statement = f"the chain requires version {text}, but results here are those of Kafka 4.3.1"

@@ -108,6 +108,9 @@ MANY_LEFT = {
     "masked in what has been masked": [("MaskField", {"fields": "a"}), mask("**.b")],
     "masked in what has been masked below": [("MaskField", {"fields": "**.c"}), mask("**./^[bd]$/")],
     "cast, and dropped": [("Cast", {"spec": "**.b:int8"}), without("a")],
+    "cast by a name, then by a scan": [("Cast", {"spec": "b:int8,a.b:int8,**.b:string"})],
+    "cast by a scan, then by a name": [("Cast", {"spec": "**.b:int8,a.b:string"})],
+    "masked by a name inside what a scan masks": [("MaskField", {"fields": "**.a,a.b,/^c/"})],
     "cast, and what it is in is masked": [("Cast", {"spec": "**.b:string"}), ("MaskField", {"fields": "a"})],
 }
 

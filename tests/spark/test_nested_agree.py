@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dagster_smt.chain import parse_chain
 from dagster_smt.model.paths.extended import route_text
 from dagster_smt.model.paths.steps import Every, Index, Match
+from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type
 from tests.spark.made_up import NAMES, TOPICS, Example, payloads, structs
 from tests.spark.test_evaluators_agree import SLOW, compare
+from tests.spark.test_every_row import Group, on_spark
 
 EXTENDED = {"field.syntax.version": "extended"}
 CASTS = ("int8", "int64", "float64", "boolean", "string")
@@ -157,3 +160,47 @@ def test_arrays_and_maps_agree(spark, stages):
     """Every transform inside arrays and maps, values that fail and rules that run in Python among them."""
     chain = [{"alias": f"s{n}", "type": t, "options": o | EXTENDED} for n, (t, o) in enumerate(stages)]
     compare(spark, Example(DEEP, chain, [(row, "orders", ()) for row in ROWS]))
+
+
+INNER, FRACTION = struct(r=TEXT), Schema(Type.FLOAT64, optional=True)
+FILLED = struct(
+    p=struct(q=INNER, x=NUMBER).with_(default={"q": {"r": "a"}, "x": 1}),
+    m=Schema(Type.MAP, True, keys=Schema(Type.STRING), values=struct(r=TEXT, d=FRACTION)),
+    a=Schema(Type.ARRAY, True, values=struct(d=FRACTION)),
+    f=Schema(Type.MAP, True, keys=Schema(Type.STRING), values=struct(q=INNER).with_(default={"q": {"r": "f"}})),
+)
+FILLED_ROWS = [
+    b'{"p":null,"m":{"k":{"r":"a","d":1.5}}}',
+    b'{"p":{"q":null,"x":2},"m":{"k":null}}',
+    b'{"p":{"q":{"r":"k"},"x":2},"m":{"k":{"r":null,"d":2}},"a":[{"d":3}],"f":{"k":{"q":{"r":"x"}}}}',
+    b'{"p":{"q":{"r":null}}}',
+]
+NULLS_STAY = {"replace.null.with.default": False}
+FILLED_CHAINS = [
+    [("MaskField$Value", {"fields": "p.q.r"} | NULLS_STAY), ("MaskField$Value", {"fields": "p.x"})],
+    [("MaskField$Value", {"fields": "p.q.r"}), ("ExtractField$Value", {"field": "p.q"})],
+    [("InsertField$Value", {"topic.field": "p.q.t"}), ("ReplaceField$Value", {"renames": "p.q.r:z"})],
+    [("MaskField$Value", {"fields": "p.q.r"} | NULLS_STAY), ("ValueToKey", {"fields": "p.q"})],
+    [("ExtractField$Value", {"field": "p.q.r"})],
+    [("ExtractField$Value", {"field": "f.k.q"}), ("ReplaceField$Value", {"renames": "r:z"})],
+]
+
+
+@pytest.mark.parametrize("stages", FILLED_CHAINS, ids=lambda stages: "-".join(name.split("$")[0] for name, _ in stages))
+def test_structs_inside_a_struct_with_a_default_agree(spark, stages):
+    """The records have nulls, as records in Avro have: a reader of JSON would put the default in their place."""
+    chain = parse_chain([{"alias": f"s{n}", "type": t, "options": o | EXTENDED} for n, (t, o) in enumerate(stages)])
+    rows = []
+    for number, text in enumerate(FILLED_ROWS):
+        value = dict.fromkeys(FILLED.by_name) | json.loads(text)
+        record = Record("orders", 0, number, 0, "CreateTime", value_schema=FILLED, value=value)
+        rows.append((f"row {number}", record))
+    assert on_spark(spark, Group(chain, rows)) == []
+
+
+@pytest.mark.parametrize("field", ["m.k", "m.k.r", "m.k.d", "a[0].d", "p", "p.q"])
+def test_what_a_predicate_reads_as_a_text_agrees(spark, field):
+    options = {"field": field, "value.pattern": ".*[a3].*"} | EXTENDED
+    predicate = {"name": "p", "type": "FieldValueMatches", "options": options}
+    chain = [{"alias": "f", "type": "Filter", "predicate": predicate}]
+    compare(spark, Example(FILLED, chain, [(row, "orders", ()) for row in FILLED_ROWS]))

@@ -40,6 +40,13 @@ def refused(cls, title, options, before, problem):
 NULL_PARENT = envelope("a:{b:string;c:int8?}? d:int8", '{"a":null,"d":1}')
 
 WITH_SCHEMA = [
+    row(
+        Cast,
+        "a name before a scan",
+        {"spec": "a:int8,**.a:string"} | EXT,
+        envelope("a:int32", '{"a":300}'),
+        envelope("a:string", '{"a":"44"}'),
+    ),
     row(MaskField, "a null parent", {"fields": "a.b"} | V2, NULL_PARENT, NULL_PARENT),
     row(
         Cast,
@@ -223,6 +230,16 @@ WITHOUT_SCHEMA = [
         '{"a":{},"c":[{"b":""}]}',
         touches=("**.b", "a.b", "a"),
     ),
+    row(Cast, "a name before a scan", {"spec": "a:int8,**.a:string"} | EXT, '{"a":300}', '{"a":"44"}'),
+    row(Cast, "a scan before a name", {"spec": "**./^a/:int8,b.a:string"} | EXT, '{"b":{"a":300}}', '{"b":{"a":"44"}}'),
+    row(
+        MaskField,
+        "a name inside what a scan matches",
+        {"fields": "**.a,o.a.b"} | EXT,
+        '{"o":{"a":{"b":"x"}}}',
+        '{"o":{"a":{}}}',
+        touches=("**.a", "o.a.b"),
+    ),
     row(
         TimestampConverter,
         "several fields",
@@ -359,6 +376,38 @@ def test_a_default_that_cannot_follow_is_refused():
     schema = OUTER.with_(fields=(("a", DESCRIBED.with_(default={"b": "x", "c": 2})),))
     with pytest.raises(PlanError, match=r"SMT205 .*: the default value cannot be changed: 'a.b' is a string"):
         plan_chain(chain_of(Cast, {"spec": "a.b:int8"} | V2), None, schema, typed=True)
+
+
+ABOVE = {"q": {"r": "a"}, "x": 1}
+INNER = optional(Schema(Type.STRUCT, fields=(("r", TEXT),)))
+AROUND = Schema(Type.STRUCT, True, default=ABOVE, fields=(("q", INNER), ("x", Schema(Type.INT32))))
+NESTED = Schema(Type.STRUCT, fields=(("p", AROUND),))
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "after"),
+    [
+        (MaskField, {"fields": "p.q.r"}, {"q": {"r": ""}, "x": 1}),
+        (Cast, {"spec": "p.q.r:boolean"}, {"q": {"r": False}, "x": 1}),
+        (ReplaceField, {"renames": "p.q.r:z"}, {"q": {"z": "a"}, "x": 1}),
+        (HoistField, {"hoisted": "p.q.r", "field": "w"}, {"q": {"w": {"r": "a"}}, "x": 1}),
+        (InsertField, {"topic.field": "p.q.t"}, {"q": {"r": "a", "t": "orders"}, "x": 1}),
+    ],
+)
+def test_a_struct_inside_a_struct_with_a_default_is_changed_too(cls, options, after):
+    """A null struct becomes its default, and the change applies to what the default has inside."""
+    chain = chain_of(cls, options | V2)
+    for before, expected in ((None, after), ({"q": None, "x": 2}, {"q": None, "x": 2})):
+        record = Record("orders", value_schema=NESTED, value={"p": before})
+        assert Interpreter(chain).run(record).status == 0
+        assert record.value == {"p": expected}
+
+
+def test_a_null_inside_a_default_stays_a_null():
+    around = AROUND.with_(default={"q": None, "x": 1})
+    schema = Schema(Type.STRUCT, fields=(("p", around),))
+    plan = plan_chain(chain_of(Cast, {"spec": "p.q.r:boolean"} | V2), None, schema, typed=True)
+    assert plan.after.by_name["p"].default == {"q": None, "x": 1}
 
 
 ITEMS = parse_ddl(

@@ -69,15 +69,17 @@ def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
     Raises:
         PlanError: SMT205, the default cannot be changed in this way.
     """
-    if isinstance(node, Group):
-        members = {}
-        for name, child in node.fields:
-            members[name] = _value_of_node(child, base, value)
-        return members
     try:
-        return _value(node.expr, base, value)
+        if not isinstance(node, Group):
+            return _value(node.expr, base, value)
+        if node.present is not None and _value(node.present, base, value) is None:
+            return None
     except DataError as error:
         raise refuse("SMT205", "the default value cannot be changed: " + error.problem.statement, _HINT) from None
+    members = {}
+    for name, child in node.fields:
+        members[name] = _value_of_node(child, base, value)
+    return members
 
 
 def _value(expr: Expr, base: tuple[str, ...], value: Any) -> Any:

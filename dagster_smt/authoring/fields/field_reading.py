@@ -1,17 +1,16 @@
 """Reads one field by its path, for ExtractField, HeaderFrom and ValueToKey."""
 
-from collections.abc import Iterator
-
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.fields.resolve import has_text_keys
+from dagster_smt.authoring.opening import open_any_struct
 from dagster_smt.authoring.transform import refuse
 from dagster_smt.errors import DATA_EXCEPTION
-from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, Ref, Rule, open_struct
+from dagster_smt.model.cell import Call, Cell, Expr, Node, Rule
 from dagster_smt.model.paths.connect import FieldPath
-from dagster_smt.model.paths.extended import below, key_text
-from dagster_smt.model.paths.steps import Index, Step
+from dagster_smt.model.paths.extended import key_text
+from dagster_smt.model.paths.steps import Index
 from dagster_smt.model.schema import Schema, Type, optional
-from dagster_smt.values.containers import ItemAt, MapValue, StructField
+from dagster_smt.values.containers import ItemAt, MapValue
 
 
 def read_field(
@@ -34,16 +33,16 @@ def read_field(
     """
     parent: Expr | None = None
     for number, step in enumerate(path.steps):
-        node, parent = _child(node, step, path, strict, missing_class)
+        node, parent = _child(node, number, path, strict, missing_class)
         # in Connect, `replace.null.with.default` only concerns the last step: `SingleFieldPath` reads the structs
         # before it with `Struct.get`, which replaces a null with the default
         if number < len(path.steps) - 1 and node.schema.type is Type.STRUCT and node.schema.default is not None:
-            node = copied(str(step), _opened(node), parent, True)
+            node = copied(str(step), open_any_struct(node), parent, True)
     return node, parent
 
 
-def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class: str) -> tuple[Node, Expr | None]:
-    schema = node.schema
+def _child(node: Node, number: int, path: FieldPath, strict: bool, missing_class: str) -> tuple[Node, Expr | None]:
+    schema, step = node.schema, path.steps[number]
     if schema.type is Type.STRUCT and isinstance(step, str):
         if step not in schema.by_name:
             if missing_class != DATA_EXCEPTION or not path.flat:
@@ -52,38 +51,20 @@ def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class:
                 where = ""
             names = ", ".join(schema.by_name)
             raise refuse("SMT102", f"there is no field '{step}'{where}", f"the fields are: {names}", missing_class)
-        group = _opened(node)
+        group = open_any_struct(node)
         return group.by_name[step], group.present
     if isinstance(node, Cell) and schema.values is not None:
         if isinstance(step, str) and has_text_keys(schema) and not strict:
-            return _looked_up(node, MapValue(step), key_text(step), schema.values), None
+            return _looked_up(node, MapValue(step, schema.values), key_text(step), schema.values), None
         if isinstance(step, Index) and schema.type is Type.ARRAY:
-            return _looked_up(node, ItemAt(step.number), "[]", schema.values), None
+            return _looked_up(node, ItemAt(step.number, schema.values), "[]", schema.values), None
     # neither a struct nor a container: the message names the previous step, which is the step to correct
-    before = path.steps[: path.steps.index(step)]
+    before = path.steps[:number]
     if before and isinstance(before[-1], str):
         place = f"'{before[-1]}' in '{path}'"
     else:
         place = f"a value on the path '{path}'"
     raise refuse("SMT202", f"{place} is {schema.label}, not a struct", "name a field of a struct")
-
-
-def _opened(node: Node) -> Group:
-    if isinstance(node, Group) or isinstance(node.expr, Ref):
-        return open_struct(node)
-    # `open_struct` only splits references to the stage's input, but here a rule computes the struct, such as the value
-    # under a key of a map
-    return Group(node.schema, tuple(_fields(node)), node.expr, node.sources, node.nullable)
-
-
-def _fields(cell: Cell) -> Iterator[tuple[str, Node]]:
-    for name, schema in cell.schema.fields:
-        if cell.copied:
-            sources = frozenset(below(s, name) for s in cell.sources)
-        else:
-            sources = cell.sources
-        expr = Call(StructField(name, cell.schema), (cell.expr,))
-        yield name, Cell(schema, expr, sources, cell.copied, nullable=True)
 
 
 def _looked_up(cell: Cell, rule: Rule, place: str, schema: Schema) -> Cell:

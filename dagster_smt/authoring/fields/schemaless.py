@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from dagster_smt.authoring.fields.scan import Act, Location, finder
-from dagster_smt.authoring.fields.splice import TextReplacement, splicer
+from dagster_smt.authoring.fields.splice import TextReplacement, scans_first, splicer
 from dagster_smt.errors import data_error
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.paths.steps import Deep, Index
@@ -66,11 +66,14 @@ def value_visitor(
     paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequence[TextReplacement | None] = ()
 ) -> Visit:
     """Returns a function that applies ``acts`` to all matches of ``paths`` in a value. ``acts`` contains one function
-    for each path. Such an act may only replace the matched value, so deep scans do not need to decode the JSON.
+    for each path. Such an act may only replace the matched value, so deep scans do not need to decode the JSON. They
+    decode it only if they must not run before the other paths (see ``scans_first``).
 
     A top-level field that is missing is added with the value null, as in Connect. ``texts`` has an item for each act.
     If the act replaces all strings with the same string, the item describes this string; otherwise the item is None.
     """
+    if not scans_first(paths):
+        return visitor(paths, acts, fills=True)
     splices, others = [], []
     for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):
         splice = splicer(path, act, text)

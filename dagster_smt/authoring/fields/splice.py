@@ -16,7 +16,7 @@ from typing import Any
 
 from dagster_smt.authoring.fields.scan import Act, escape_of
 from dagster_smt.model.paths.connect import FieldPath
-from dagster_smt.model.paths.steps import Deep, Match
+from dagster_smt.model.paths.steps import Deep, Index, Match, Step
 from dagster_smt.model.record import Record
 from dagster_smt.values.java.regex import compile_java
 from dagster_smt.values.json.lazy import Raw, decode, encoder, is_raw, look
@@ -52,10 +52,10 @@ def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> 
         act: A function that replaces the value of a key, and does nothing else.
         texts: The replacement of strings, if the act replaces all strings with the same string.
     """
-    # a path of one step cannot have a `**`: with the two empty strings, the check below rejects it
-    *above, deep, last = path.steps if len(path.steps) > 1 else ("", "")
-    if not isinstance(deep, Deep) or not isinstance(last, str | Match) or not all(isinstance(s, str) for s in above):
+    if not _is_scan(path):
         return None
+    *above, _, last = path.steps
+    assert isinstance(last, str | Match)
     scan = _Splice(_Pattern(last) if isinstance(last, Match) else _Name(last), act, texts)
 
     def visit(value: Any, record: Record) -> None:
@@ -67,6 +67,37 @@ def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> 
             scan.node(value, record)
 
     return visit
+
+
+def scans_first(paths: Iterable[FieldPath]) -> bool:
+    """Returns True if the acts of all scans for names (see ``splicer``) may run before the acts of the other paths in
+    ``paths``, whatever their order.
+
+    This is not so if another path may match a value that a scan also matches, or a value inside it: the acts on one
+    value run in the order of the paths, and inner values change before outer values.
+    """
+    scans: list[Step] = []
+    others: list[Step] = []
+    for path in paths:
+        if _is_scan(path):
+            scans.append(path.steps[-1])
+        else:
+            others.extend(path.steps)
+    return not any(_may_meet(scan, step) for scan in scans for step in others)
+
+
+def _may_meet(scan: Step, step: Step) -> bool:
+    if isinstance(step, Index):
+        return False  # a scan matches only values that have a name
+    if isinstance(step, str) and isinstance(scan, Match):
+        return compile_java(scan.java).search(step) is not None
+    return not isinstance(step, str) or step == scan
+
+
+def _is_scan(path: FieldPath) -> bool:
+    # a path of one step cannot have a `**`: with the two empty strings, the check below rejects it
+    *above, deep, last = path.steps if len(path.steps) > 1 else ("", "")
+    return isinstance(deep, Deep) and isinstance(last, str | Match) and all(isinstance(s, str) for s in above)
 
 
 class _Name:

@@ -9,7 +9,7 @@ from dagster_smt.authoring.transform import Example, NullRule, Transform, refuse
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import Change, Effect, NeedsSchema
 from dagster_smt.effects.field_rule import FieldRule
-from dagster_smt.model.cell import Cell, Node, Rule
+from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.schema import Type
 from dagster_smt.values.hashes import HashText
@@ -20,7 +20,7 @@ _PLAIN = '{"schema":{"type":"string","optional":false},"payload":"%s"}'
 
 @dataclass(frozen=True)
 class HashField(FieldRule):
-    """A rule that replaces a string with its digest.
+    """A rule that replaces a string with its digest. Values without a schema are rejected before (``NeedsSchema``).
 
     Attributes:
         function: ``md5``, ``sha1`` or ``sha256``.
@@ -32,9 +32,6 @@ class HashField(FieldRule):
     function: str
     field: str
     skips: bool
-
-    def of_kind(self, kind: str) -> Rule:
-        return HashText(self.function)
 
     def on_node(self, target: Target) -> Node:
         text = target.node

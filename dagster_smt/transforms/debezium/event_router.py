@@ -17,7 +17,7 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.transforms.debezium.events.avro_names import AVRO, AVRO_UNICODE, NONE
 from dagster_smt.transforms.debezium.events.examples import outbox_event
 from dagster_smt.transforms.debezium.events.shape import image, no_variant
-from dagster_smt.transforms.debezium.events.values import is_change_event
+from dagster_smt.transforms.debezium.events.values import is_change_event, keep_value
 from dagster_smt.transforms.debezium.outbox import shape as outbox
 from dagster_smt.transforms.debezium.outbox.json_payload import ExpandJson
 from dagster_smt.values.java.regex import ReplaceIfMatches
@@ -281,7 +281,4 @@ class EventRouter(CodeTransform):
         return Cell(variant.payload, Call(self._json(name), (node.expr,)), node.sources, marks=node.marks)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        def keep(value: Any, record: Record) -> None:
-            """Does nothing. A value without a schema is not a change event, so it stays as it is."""
-
-        return keep
+        return keep_value

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator
 
@@ -13,13 +13,13 @@ from dagster_smt.authoring.transform import Entry, Example, Planning, SideFuncti
 from dagster_smt.effects.code import Code, CodeTransform
 from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, with_fields
-from dagster_smt.model.record import PlanRecord, Record
+from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING, Type
 from dagster_smt.model.schema import TIMESTAMP as CONNECT_TIMESTAMP
 from dagster_smt.transforms.debezium.events.examples import zoned_event
 from dagster_smt.transforms.debezium.events.shape import needed_value, presence, text_field, whole_number
 from dagster_smt.transforms.debezium.events.times import EPOCHS, PRECISIONS, ZONED_TIME, ZONED_TIMESTAMP, InZone
-from dagster_smt.transforms.debezium.events.values import AnyThere, is_change_event
+from dagster_smt.transforms.debezium.events.values import AnyThere, is_change_event, keep_value
 from dagster_smt.transforms.debezium.zones.zone_rules import (
     BLOCKS,
     SOURCE,
@@ -218,10 +218,7 @@ class TimezoneConverter(CodeTransform):
                 at.miss(field, known, field.rpartition(".")[2])
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        def keep(value: Any, record: Record) -> None:
-            """Does nothing. A value without a schema is not a change event, so it stays as it is."""
-
-        return keep
+        return keep_value
 
 
 def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:

@@ -12,7 +12,7 @@ from dagster_smt.authoring.options import option, pair_items
 from dagster_smt.authoring.transform import PACKAGE, Example, Transform, refuse
 from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.field_rule import FieldRule
-from dagster_smt.errors import DataError
+from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.paths.connect import FieldPath
@@ -64,7 +64,7 @@ class CastField(FieldRule):
     def of_kind(self, kind: str) -> CastBoxed:
         # decimals and timestamps can only be cast if they have a schema
         if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):
-            raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
+            raise data_error("SMT204", f"a value of type {kind} cannot be cast")
         return CastBoxed(kind, self.target, self.field)
 
     def on_node(self, target: Target) -> Node:

@@ -10,7 +10,6 @@ from dagster_smt.authoring.fields.edit import Target
 from dagster_smt.authoring.options import Int, Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.field_rule import FieldRule
 from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.errors import data_error
@@ -64,8 +63,7 @@ class CoarseField(FieldRule):
 
 
 def _step(text: str) -> str:
-    whole, _, rest = text.partition(".")
-    if rest or not whole.isdecimal() or not whole.isascii() or int(whole) < 1:
+    if not text.isdecimal() or not text.isascii() or int(text) < 1:
         raise ValueError("must be a whole number from 1 on")
     return text
 
@@ -139,9 +137,8 @@ class Coarsen(TextTransform):
         }
         return CoarseField(self.kind, rules[self.kind])
 
-    def effects(self) -> tuple[Effect, ...]:
-        paths = tuple(map(self.path, self.fields)) or (FieldPath("", ()),)
-        return tuple(Change(path, self.rule(path), "masked", self.form, refuses_default=True) for path in paths)
+    def field_rule(self, path: FieldPath) -> CoarseField:
+        return self.rule(path)
 
     @staticmethod
     def _texts(rule: Any) -> tuple[tuple[str, Any], ...]:

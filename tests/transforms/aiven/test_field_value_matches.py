@@ -47,6 +47,8 @@ CASES = (
     *both("through a number", {"field": "n.x", "value": "1"} | V2, '{"n":1}', "false", "n:int8"),
     Case("through a map, as in Kafka", {"field": "m.k", "value": "1", "strict_paths": "kafka"} | V2,
          envelope("m:map<int8>", '{"m":{"k":1}}'), "false"),
+    *both("a struct under a key", {"field": "m.k", "value": '{"r":"x"}'} | V2, '{"m":{"k":{"r":"x"}}}', "true",
+          "m:map<{r:string}>"),
     # the configuration
     refusal("neither", {"field": "a"}, "{}",
             "SMT014 predicates.p (FieldValueMatches) value: set exactly one of value and value.pattern"),

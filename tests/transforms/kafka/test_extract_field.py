@@ -117,6 +117,12 @@ CASES = (
         envelope("a:int8", '{"a":1}'),
         AT.format("SMT202", "'a' in 'a.b' is int8, not a struct"),
     ),
+    refusal(
+        "a path through a number, with one name in several places",
+        {"field": "a.a.a", "field.syntax.version": "V2"},
+        envelope("a:{a:int8}", '{"a":{"a":1}}'),
+        AT.format("SMT202", "'a' in 'a.a.a' is int8, not a struct"),
+    ),
     Case(
         "a name step into a map",
         {"field": "m.k", "field.syntax.version": "V2"},

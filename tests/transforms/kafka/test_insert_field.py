@@ -2,8 +2,9 @@
 
 import pytest
 
+from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.transforms.kafka.insert_field import InsertField
-from tests.transforms.helpers import Case, check, envelope, refusal
+from tests.transforms.helpers import Case, chain_of, check, envelope, record_of, refusal
 
 AT = "{} transforms.t (InsertField$Value): {}"
 
@@ -153,3 +154,17 @@ CASES = (
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_insert_field(case):
     check(InsertField, case)
+
+
+@pytest.mark.parametrize("options", [{"topic.field": "t!"}, {"topic.field": "m.t!", "field.syntax.version": "V2"}])
+def test_a_null_topic_in_a_required_field_is_refused(options):
+    """As in Connect's ``Struct.put``, also if the struct around the field is new."""
+    record = record_of(envelope("a:int8", '{"a":1}'))
+    record.topic = None
+    assert Interpreter(chain_of(InsertField, options)).run(record).problem.code == "SMT401"
+
+
+def test_nothing_is_inserted_or_counted_where_the_struct_around_a_new_struct_is_null():
+    record = record_of(envelope("a:{b:int8}?", '{"a":null}'))
+    assert Interpreter(chain_of(InsertField, {"topic.field": "a.m.t", "field.syntax.version": "V2"})).run(record)
+    assert (record.value, record.touched) == ({"a": None}, 0)

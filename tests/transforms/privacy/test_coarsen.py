@@ -101,6 +101,12 @@ CASES = (
         "SMT013 transforms.t (Coarsen$Value) step: must be a whole number from 1 on",
     ),
     refusal(
+        "a step that ends with a point",
+        NUMBER | {"step": "10."},
+        "null",
+        "SMT013 transforms.t (Coarsen$Value) step: must be a whole number from 1 on",
+    ),
+    refusal(
         "many decimals",
         PLACE | {"decimals": "9"},
         "null",

@@ -24,7 +24,10 @@ final class Changes implements PathEffect {
   /** True if a missing field of the top level becomes null, as in Kafka's own transforms. */
   private final boolean fills;
 
-  /** The changes of a name at every level. They are applied first, one after the other. */
+  /**
+   * The changes of a name at every level. They are applied first, one after the other. If another path may match the
+   * same values, there are none, and {@link #rest} has all changes.
+   */
   private final List<Change> deep = new ArrayList<>();
 
   private final List<Splice> splices = new ArrayList<>();
@@ -39,12 +42,13 @@ final class Changes implements PathEffect {
   Changes(JsonNode effect, boolean onKey) {
     this.onKey = onKey;
     fills = effect.get("fills").asBoolean();
+    boolean scansFirst = effect.get("scans_first").asBoolean();
     Change ofAll = null;
     for (JsonNode node : effect.get("changes")) {
       Change change = new Change(node);
       if (change.path.length() == 0) {
         ofAll = change;
-      } else if (fills && isSplice(change.path)) {
+      } else if (scansFirst && isSplice(change.path)) {
         deep.add(change);
         splices.add(new Splice(change.path.step(change.path.length() - 1), change.rule));
       } else {

@@ -5,6 +5,7 @@ from typing import Any
 
 from dagster_smt.errors import data_error
 from dagster_smt.model.java_text import trim
+from dagster_smt.model.record import Record
 from dagster_smt.model.schema import BOOLEAN, STRING, Schema
 from dagster_smt.values.java.regex import Matches, ReplaceIfMatches, group_missing, too_long
 from dagster_smt.values.value_rule import PythonRule, ValueRule
@@ -17,6 +18,10 @@ _NOT_BLANK = r"[^\x00-\x20]"
 def is_change_event(schema: Schema | None) -> bool:
     """Returns True if the name of ``schema`` is that of a change event (Debezium's ``SmtManager.isValidEnvelope``)."""
     return schema is not None and schema.name is not None and schema.name.endswith(ENVELOPE)
+
+
+def keep_value(value: Any, record: Record) -> None:
+    """Does nothing. A value without a schema is not a change event, so some transforms leave it as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,18 +189,13 @@ def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[
 
     Each item also gets its position among the stage's ledger entries. ``first`` is the position of the first item.
     """
-    numbered = tuple(enumerate(items, first))
-    in_envelope = []
-    for number, item in numbered:
+    inside, beside = [], []
+    for number, item in enumerate(items, first):
         if item.where == ENVELOPE:
-            in_envelope.append((number, item))
-    inside = tuple(in_envelope)
-    in_headers = []
-    for number, item in numbered:
-        if item.where != ENVELOPE:
-            in_headers.append((number, item))
-    beside = tuple(in_headers)
-    return Placements(inside, may_lack), Placements(beside, may_lack)
+            inside.append((number, item))
+        else:
+            beside.append((number, item))
+    return Placements(tuple(inside), may_lack), Placements(tuple(beside), may_lack)
 
 
 def placed(headers: Cell, row: Group, placements: Placements, at: Planning) -> Placed:
