@@ -65,7 +65,6 @@ class Transactions:
         self.producer = client.producer(
             **{
                 "transactional.id": name,
-                "partitioner": "murmur2_random",  # Java's producer chooses partitions in this way
                 "message.max.bytes": _REQUEST,  # the topic limits the size of a record
                 # librdkafka does not split a batch that is larger than the limit of its topic
                 "batch.size": max(1, min([_BATCH, *self.limits.values()])),
