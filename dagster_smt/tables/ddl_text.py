@@ -59,6 +59,8 @@ def _type(schema: Schema, indent: str | None) -> str:
         return f"DECIMAL({schema.precision or MAX_DIGITS}, {schema.scale})"
     if schema.logical == "Date":
         return "DATE"
+    if schema.logical == "Time":
+        return "TIME(3)"
     if schema.logical == "Timestamp":
         if schema.zoned:
             return "TIMESTAMP_LTZ(3)"

@@ -22,13 +22,18 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _GLOB = re.compile(r"([\\{}\[\]*?])")
 
 
+def is_uri(path: str | Path) -> bool:
+    """Returns True if ``path`` is a URI with a scheme, such as ``s3a://lake/orders`` or ``file:/lake/orders``."""
+    return bool(_SCHEME.match(str(path)))
+
+
 def local_folder(path: Path) -> Path:
     """Returns ``path`` as an absolute path of a local folder.
 
     Raises:
         UnsupportedError: SMT951, the path is a URI.
     """
-    if _SCHEME.match(str(path)):
+    if is_uri(path):
         raise UnsupportedError(
             Problem(
                 "SMT951",

@@ -2,6 +2,7 @@
 
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql import SparkSession
 
 from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.local import is_uri
 from dagster_smt.tables.sink_options import Sink
 from dagster_smt.tables.topic_table import FileTopics, TableSource
 
@@ -17,6 +19,8 @@ from dagster_smt.tables.topic_table import FileTopics, TableSource
 _SAME_SCHEME = {"s3": "s3a", "s3n": "s3a", "abfs": "abfss", "wasb": "wasbs"}
 _LOCAL = ("", "file")
 _OF_SPARK = "spark_catalog"
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
+"""One part of a table name: in backticks, with doubled backticks inside of the part, or plain."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ def location_of(path: str | Path, default_store: str = "") -> Location:
         default_store: The store of paths without a scheme. If empty, these paths are on this machine.
     """
     text = str(path)
-    parts = urlsplit(text) if _has_scheme(text) else None
+    parts = urlsplit(text) if is_uri(text) else None
     scheme = parts.scheme.lower() if parts is not None else ""
     if parts is None and default_store:
         return location_of(f"{default_store.rstrip('/')}/{text.lstrip('/')}")
@@ -96,11 +100,6 @@ def same_name(session: SparkSession, one: str, other: str) -> bool:
     if not one or not other:
         return False
     return [p.lower() for p in _parts(session, one)] == [p.lower() for p in _parts(session, other)]
-
-
-def _has_scheme(text: str) -> bool:
-    scheme, colon, _ = text.partition(":/")
-    return bool(colon) and len(scheme) > 1 and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum()
 
 
 def _path_of_uri(text: str) -> str:
@@ -160,26 +159,15 @@ def _parts(session: SparkSession, name: str) -> list[str]:
 
     If ``name`` lacks a catalog or a database, the session's current catalog and database are added.
     """
-    parts = _split(name)
+    parts = []
+    for quoted_part, plain_part in _PART.findall(name):
+        parts.append(quoted_part.replace("``", "`") or plain_part)
     if len(parts) > 2 or (len(parts) == 2 and _is_catalog(session, parts[0])):
         return parts
     catalog, database = session.catalog.currentCatalog(), session.catalog.currentDatabase()
     if len(parts) == 2:
         return [catalog, *parts]
     return [catalog, database, *parts]
-
-
-def _split(name: str) -> list[str]:
-    parts, part, in_ticks = [], "", False
-    for char in name:
-        if char == "`":
-            in_ticks = not in_ticks
-        elif char == "." and not in_ticks:
-            parts.append(part)
-            part = ""
-        else:
-            part += char
-    return [*parts, part]
 
 
 def _is_catalog(session: SparkSession, name: str) -> bool:

@@ -10,7 +10,7 @@ few.
 The module ``effects.passing`` derives the condition of a stage from its effects. Decision 16 explains the design.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
@@ -35,10 +35,10 @@ from dagster_smt.model.schema import Type
 from dagster_smt.model.topics.columns import Column
 from dagster_smt.model.windows.offsets import Intervals, TopicPartition, common, minus, union
 from dagster_smt.model.windows.window import Range, Window, number_of_records
+from dagster_smt.tables.available import OffsetsAt
 from dagster_smt.tables.rows.row_stages import RowStage
 from dagster_smt.tables.topic_table import TopicTable
 
-OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 # greater than every offset: Kafka's offsets are signed numbers of 64 bits
 EVERY = 2**63
 _KNOWN = ("topic", "partition", "offset", "timestamp")

@@ -94,26 +94,29 @@ def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) 
 
     client = KafkaClient(topics)
     ends = {r.partition: r.end for r in ranges}
+    unfinished = {*ends}
     consumer = client.consumer("dagster_smt.preview", **{"enable.partition.eof": True})
     patience = time.monotonic() + topics.timeout
     try:
         consumer.assign([TopicPartition(r.topic, r.partition, r.start) for r in ranges])
         # `patience` moves on with each record, so without `until`, reading ends when the brokers send nothing for the
         # whole time limit
-        while ends and time.monotonic() < (patience if until is None else until):
+        while unfinished and time.monotonic() < (patience if until is None else until):
             for message in consumer.consume(500, timeout=0.5):
                 error = message.error()
                 if until is None and error is not None and error.code() != KafkaError._PARTITION_EOF:
                     continue  # after an error, no further record of the partition is read
-                if error is not None or message.offset() >= ends.get(message.partition(), 0) - 1:
-                    # the message is the end of the range, or the last requested record
-                    ends.pop(message.partition(), None)
-                if error is None:
+                end = ends.get(message.partition(), 0)
+                if error is not None or message.offset() >= end - 1:
+                    # the message is the end of the partition, or the last requested record, or a later record
+                    unfinished.discard(message.partition())
+                # the consumer also sends later records of the partition, while other partitions are unfinished
+                if error is None and message.offset() < end:
                     patience = time.monotonic() + topics.timeout
                     yield _sample(message)
     finally:
         consumer.close()
-    if ends and until is None:
+    if unfinished and until is None:
         hint = "launch the erasure again when the brokers answer"
         raise TableError(Problem("SMT759", ranges[0].topic, "the brokers stopped sending before the end", hint))
 

@@ -205,8 +205,10 @@ def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
     if isinstance(have, ArrayType) and isinstance(want, ArrayType):
         old, new = have.elementType, want.elementType
         return F.transform(column, lambda v: conformed_value(v, old, new))
-    if isinstance(have, MapType) and isinstance(want, MapType) and have.keyType == want.keyType:
-        old, new = have.valueType, want.valueType
+    if isinstance(have, MapType) and isinstance(want, MapType):
+        old, new, old_key, new_key = have.valueType, want.valueType, have.keyType, want.keyType
+        if old_key != new_key:
+            column = F.transform_keys(column, lambda k, _: conformed_value(k, old_key, new_key))
         return F.transform_values(column, lambda _, v: conformed_value(v, old, new))
     return column
 
@@ -260,6 +262,7 @@ def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructTyp
     elif isinstance(kind, ArrayType):
         yield from all_structs(kind.elementType, f"{path}[]")
     elif isinstance(kind, MapType):
+        yield from all_structs(kind.keyType, f"{path}.key")
         yield from all_structs(kind.valueType, f"{path}.value")
 
 

@@ -23,6 +23,7 @@ from dagster_smt.model.topics.keyed import (
 from dagster_smt.model.topics.layout import Layout, layout_of
 from dagster_smt.model.topics.table_names import PROGRESS, TOPIC, path_of_topic, table_of_topic, template_problem
 from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.local import is_uri
 from dagster_smt.tables.topic_table import FileTopics
 
 
@@ -100,7 +101,7 @@ class Sink:
     @property
     def folder(self) -> Path | None:
         """The local folder that contains the sink. None if the sink is not in a local folder."""
-        if self.path and "://" not in str(self.path):
+        if self.path and not is_uri(self.path):
             return Path(self.path)
         return None
 
@@ -205,6 +206,9 @@ class TableSink(Sink):
         if bool(self.path) == bool(self.table):
             hint = "give a folder or URI as path, or the name of a table in a catalog as table"
             raise ConfigError(Problem("SMT570", type(self).__name__, "a table needs either a path or a name", hint))
+        if isinstance(self.path, Path) and is_uri(self.path):
+            hint = "give the URI as a string, because a Path shortens :// to :/"
+            raise ConfigError(Problem("SMT570", str(self.path), "a Path cannot hold a URI", hint))
         if self.per_topic and (problems := per_topic_problems(self)):
             raise ConfigError(problems)
         if self.kind == "columns" and (self.key or self.value):

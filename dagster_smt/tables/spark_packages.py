@@ -15,19 +15,17 @@ def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[st
         specs: Sources, sinks and topic tables.
     """
     columns = any(isinstance(spec, TableSink) and spec.kind == "columns" for spec in specs)
-    tables = [spec for spec in specs if isinstance(spec, TopicTable)]
-    specs = (*specs, *(table.source for table in tables))
+    specs = (*specs, *(spec.source for spec in specs if isinstance(spec, TopicTable)))
     packages: set[str] = set()
     for spec in specs:
-        if isinstance(spec, TableSource) and spec.format != "parquet":
-            packages.add(spec.format)
-    for table in tables:
-        if columns and table.value.kind == "avro-confluent":
+        if isinstance(spec, TopicTable) and columns and spec.value.kind == "avro-confluent":
             packages.add("avro")
-    for spec in specs:
-        if isinstance(spec, DeltaSink | IcebergSink):
+        elif isinstance(spec, TableSource) and spec.format != "parquet":
+            packages.add(spec.format)
+        elif isinstance(spec, DeltaSink | IcebergSink):
             packages.add(spec.storage)
-    for spec in specs:
+        elif isinstance(spec, KafkaTopics | KafkaSink):
+            packages.add("kafka")
         if str(getattr(spec, "path", "")).startswith("s3a://"):
             packages.add("s3")
-    return frozenset(packages | {"kafka" for spec in specs if isinstance(spec, KafkaTopics | KafkaSink)})
+    return frozenset(packages)

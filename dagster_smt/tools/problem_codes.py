@@ -102,6 +102,7 @@ SHARED = {
     "SMT585": "tables/sources/groups tables/topic_table",
     "SMT590": "tables/kafka/producer tables/kafka/transactions",
     "SMT625": "run/spark_failures tables/kafka/client",
+    "SMT628": "run/spark_failures tables/erasure/topics tables/kafka/client",
     "SMT634": "run/spark_failures tables/sources/kafka",
 }
 """Maps a problem code to the modules that may use this code although their statements differ, as a string of module

@@ -119,6 +119,7 @@ def test_place_and_suggestion():
     [
         "a TINYINT, b SMALLINT, c INT, d BIGINT NOT NULL, e FLOAT, f DOUBLE, g BOOLEAN, h STRING, i BYTES, j DATE",
         "a TIMESTAMP(3), b DECIMAL(10, 2), c ARRAY<STRING NOT NULL>, d MAP<STRING, ARRAY<BIGINT>>",
+        "a TIME(3), b TIMESTAMP_LTZ(3), c MAP<DATE, TIME(3) NOT NULL>, d ROW<e TIME(3), f ARRAY<TIME(3)>> NOT NULL",
         "a ROW<b ROW<`c d` STRING, `e``f` INT> NOT NULL, `key` STRING>, `a b` STRING, `CHECK` STRING, `é` INT",
         "wide ROW<" + ", ".join(f"field_{n} ARRAY<ROW<name STRING, at TIMESTAMP(3)>>" for n in range(20)) + ">",
     ],

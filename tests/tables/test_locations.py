@@ -2,7 +2,7 @@
 
 import pytest
 
-from dagster_smt.tables.locations import location_of
+from dagster_smt.tables.locations import location_of, same_name
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,38 @@ def test_links_and_working_folders_are_followed(tmp_path, monkeypatch):
     for path in ("orders", "./orders/dead", "../link/orders", f"{tmp_path}/link/orders/not/there/yet"):
         assert table.holds(location_of(path))
     assert not table.holds(location_of("other"))
+
+
+class Session:
+    """What ``same_name`` asks of a session."""
+
+    class catalog:  # noqa: N801
+        @staticmethod
+        def currentCatalog():  # noqa: N802
+            return "lake"
+
+        @staticmethod
+        def currentDatabase():  # noqa: N802
+            return "db"
+
+    class conf:  # noqa: N801
+        @staticmethod
+        def get(name, default):
+            return {"spark.sql.catalog.lake": "x"}.get(name, default)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("orders", "lake.db.Orders", True),
+        ("db.orders", "`lake`.`db`.`orders`", True),
+        ("db.`a.b`", "lake.db.`a.b`", True),
+        ("db.`a.b`", "a.b", False),
+        ("`a``b`.c", "ab.c", False),
+        ("`a``b`.c", "lake.`a``b`.c", True),
+        ("db.`a```", "db.`a`", False),
+        ("", "orders", False),
+    ],
+)
+def test_names_of_tables_are_read_as_spark_reads_them(one, other, same):
+    assert same_name(Session, one, other) is same

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_smt.errors import needs_extras
+from dagster_smt.errors import EngineError, Problem, needs_extras
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range, not_empty
@@ -165,13 +165,21 @@ def erase_in_kafka(topics: "KafkaTopics", topic: str, match: RecordMatch, needle
         match: The people, and the paths at which records contain their ids.
         needles: The values to search for.
         say: Is called between records. An error that it raises stops the function.
+
+    Raises:
+        EngineError: SMT628, the user may not read the settings of the topic.
     """
     with needs_extras():
         from dagster_smt.tables.kafka.client import KafkaClient
         from dagster_smt.tables.kafka.producer import send
 
     client = KafkaClient(topics)
-    compacted = client.demands([topic])[topic].keys
+    demands = client.demands([topic]).get(topic)
+    if demands is None:
+        statement = "its settings cannot be read, so nobody knows whether a tombstone removes a record"
+        hint = "grant DescribeConfigs on the topic, and launch the erasure again"
+        raise EngineError(Problem("SMT628", topic, statement, hint))
+    compacted = demands.keys
     ranges = not_empty(client.ranges([topic]))
     places, keys, read, size, left = [], dict[tuple[int, bytes], None](), 0, 0, dict[str, int]()
     for sample in records_of_broker(topics, ranges):

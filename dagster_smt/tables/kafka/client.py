@@ -36,6 +36,10 @@ Place = tuple[str, int]
 """A topic-partition, such as ``("orders", 0)`` for partition 0 of the topic ``orders``."""
 _LOG = logging.getLogger("dagster_smt.kafka")
 _LOG.addHandler(logging.NullHandler())
+_PARTITIONER = "murmur2_random"
+"""The partitioner of Java's producer. With it, a key gets the same partition from this package as from a Java program.
+The default of librdkafka chooses other partitions.
+"""
 _BATCH = 10_000
 _LITTLE = 1024  # bytes; a longer record is returned nevertheless
 # librdkafka states the offset of a cut only in the text of its error
@@ -596,7 +600,7 @@ class KafkaClient:
         """Returns a producer with the additional librdkafka settings ``more``."""
         with self.asking(""):
             # with a logger, librdkafka prints nothing to stderr, for example if another run fences this producer
-            return Producer({**self._config, **more}, logger=_LOG)
+            return Producer({"partitioner": _PARTITIONER, **self._config, **more}, logger=_LOG)
 
     def consumer(self, group: str, **more: Any) -> Any:
         """Returns a consumer for the group ``group`` that does not join the group."""

@@ -10,10 +10,9 @@ from dagster_smt.errors import ConfigError, Problem
 _SAME = (
     *("security.protocol", "sasl.mechanism", "client.id", "client.rack", "ssl.key.password", "ssl.cipher.suites"),
     *("sasl.kerberos.service.name", "reconnect.backoff.ms", "reconnect.backoff.max.ms", "metadata.max.age.ms"),
-    *("sasl.oauthbearer.scope", "client.dns.lookup"),
+    *("sasl.oauthbearer.scope", "sasl.oauthbearer.token.endpoint.url", "client.dns.lookup"),
 )
 _RENAMED = {
-    "sasl.oauthbearer.token.endpoint.url": "sasl.oauthbearer.token.endpoint.url",
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     "ssl.keystore.key": "ssl.key.pem",

@@ -7,9 +7,8 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.tables.kafka.client import DENIED, KafkaClient, Place
 from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.kafka.transactions import REQUEST
 from dagster_smt.tables.sources.file_writer import NewRecord
-
-_LONGEST = 64 * 2**20  # the topic limits the size of a record
 
 
 def send(
@@ -43,7 +42,7 @@ def send(
         counts_and_firsts[place] = (count + 1, min(first, int(message.offset() or 0)))
 
     # without idempotence, a retry of the client can write records twice or in another order
-    producer = client.producer(**{"enable.idempotence": True, "message.max.bytes": _LONGEST})
+    producer = client.producer(**{"enable.idempotence": True, "message.max.bytes": REQUEST})
     with client.asking(topic):
         for record in records:
             place = {} if partition is None else {"partition": partition}

@@ -8,7 +8,7 @@ brokers.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -167,12 +167,13 @@ class KafkaTopics:
         return {**self.spark_options(), **own, "kafka.bootstrap.servers": self.servers}
 
 
-def _option_problems(options: Mapping[str, str]) -> list[Problem]:
+def _option_problems(options: Mapping[str, Any]) -> list[Problem]:
+    # the annotations of the options say that values are strings, but users may pass any type
     refused = []
     for key in options:
         if key in OURS:
             refused.append((key, "is not yours to set", OURS[key]))
-    for key, value in _any(options):
+    for key, value in options.items():
         if not isinstance(value, str):
             refused.append((key, "is no text", "write it in quotes"))
     problems = []
@@ -181,15 +182,10 @@ def _option_problems(options: Mapping[str, str]) -> list[Problem]:
     return problems + _secret_problems(options, "options")
 
 
-def _any(options: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    # the annotation says that values are strings, but users may pass any type
-    return options.items()
-
-
-def _secret_problems(options: Mapping[str, str], place: str) -> list[Problem]:
+def _secret_problems(options: Mapping[str, Any], place: str) -> list[Problem]:
     hint = "put the secret into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
     results = []
-    for key, value in _any(options):
+    for key, value in options.items():
         if isinstance(value, str) and shows_secret(key, value):
             results.append(Problem("SMT581", f"KafkaTopics {place} {key}", "the definition contains a secret", hint))
     return results

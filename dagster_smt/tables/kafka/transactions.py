@@ -15,8 +15,9 @@ from dagster_smt.tables.kafka.outgoing import Outgoing
 
 OnDelivery = Callable[[KafkaError | None, Message], None]
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
-_REQUEST = 64 * 2**20
-LONGEST = _REQUEST - 1024
+REQUEST = 64 * 2**20
+"""The client's limit for the size of a record in bytes. The topic limits the size further."""
+LONGEST = REQUEST - 1024
 """The size in bytes of the longest record that this package sends, even if a topic accepts longer records. This size is
 smaller than the client's limit, because the client adds some bytes of its own.
 """
@@ -65,8 +66,7 @@ class Transactions:
         self.producer = client.producer(
             **{
                 "transactional.id": name,
-                "partitioner": "murmur2_random",  # Java's producer chooses partitions in this way
-                "message.max.bytes": _REQUEST,  # the topic limits the size of a record
+                "message.max.bytes": REQUEST,
                 # librdkafka does not split a batch that is larger than the limit of its topic
                 "batch.size": max(1, min([_BATCH, *self.limits.values()])),
                 "linger.ms": 20,

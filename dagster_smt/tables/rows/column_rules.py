@@ -4,14 +4,15 @@ STRING".
 All rules can run in Python. Some can also run in Spark's Catalyst, if Catalyst has the necessary functions.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from dagster_smt.errors import data_error
 from dagster_smt.model.record import Header
-from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema, Type
 from dagster_smt.model.topics.columns import Decoder, Duplicates, HeaderMatch
 from dagster_smt.tables.rows.decoders import Decode, decode_function
 from dagster_smt.values.headers.fields import header_bytes, no_headers
@@ -290,26 +291,25 @@ class Decoded(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Same(ValueRule):
-    """A rule that compares a column in the key with the same column in the value. The rule returns the column of the
-    value.
+    """A rule that returns the column of the value, unless the same column in the key differs. Then the record fails.
 
-    For example, if the key is ``{"id": 7}`` and the value is ``{"id": 8}``, the record fails. If the record has no
-    value, the argument ``there`` is null, and the rule compares nothing.
+    For example, if the key is ``{"id": 7}`` and the value is ``{"id": 8}``, the record fails. The arguments are the
+    column of the value, and the result of ``Mismatched``.
     """
 
     name: str
     may_fail = True
 
-    def python(self, value: Any, other: Any, there: Any) -> Any:
-        if there is not None and value != other:
+    def python(self, value: Any, differs: bool | None) -> Any:
+        if differs is not None:
             raise self.failure()
         return value
 
-    def column(self, F: Any, value: Any, other: Any, there: Any) -> Any:
+    def column(self, F: Any, value: Any, differs: Any) -> Any:
         return value
 
-    def failed(self, F: Any, result: Any, value: Any, other: Any, there: Any) -> Any:
-        return there.isNotNull() & ~value.eqNullSafe(other)
+    def failed(self, F: Any, result: Any, value: Any, differs: Any) -> Any:
+        return differs.isNotNull()
 
     def failure(self) -> Any:
         statement = f"key and value differ in '{self.name}'"
@@ -331,16 +331,44 @@ class Mismatched(ValueRule):
     """A rule that compares a column in the key with the same column in the value. The rule returns True if the two
     columns differ, else null.
 
-    For example, it returns True for the key ``{"id": 7}`` and the value ``{"id": 8}``. The run counts these records.
+    For example, it returns True for the key ``{"id": 7}`` and the value ``{"id": 8}``. If the argument ``absent`` is
+    true, the record has no value, and the rule compares nothing. The other arguments are pairs: a part of the column
+    in the value, and the same part in the key. A struct has several parts.
+
+    Attributes:
+        maps: True if a part is a map or contains one. Spark cannot compare maps.
     """
 
-    def python(self, value: Any, other: Any, there: Any) -> bool | None:
-        if there is not None and value != other:
-            return True
-        return None
+    maps: bool = False
+    reads_values = True
+    returns: ClassVar[Schema | None] = BOOLEAN
 
-    def column(self, F: Any, value: Any, other: Any, there: Any) -> Any:
-        return F.when(there.isNotNull() & ~value.eqNullSafe(other), F.lit(True))
+    @property
+    def needs_python(self) -> bool:  # type: ignore[override]
+        """True if Catalyst cannot compare the parts."""
+        return self.maps
+
+    def python(self, absent: bool, *parts: Any) -> bool | None:
+        if absent or all(map(_equal, parts[::2], parts[1::2])):
+            return None
+        return True
+
+    def column(self, F: Any, absent: Any, *parts: Any) -> Any:
+        differs = F.lit(False)
+        for value, other in zip(parts[::2], parts[1::2], strict=True):
+            differs = differs | ~value.eqNullSafe(other)
+        return F.when(~absent & differs, F.lit(True))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Returns True if ``one`` and ``other`` are equal. As in Spark, NaN is equal to NaN."""
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(map(_equal, one.values(), map(other.get, one)))
+    return bool(one == other)
 
 
 @dataclass(frozen=True, slots=True)

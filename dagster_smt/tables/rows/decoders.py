@@ -17,7 +17,7 @@ from dagster_smt.errors import DataError
 from dagster_smt.formats.binary import number_codec, read_boolean, write_boolean
 from dagster_smt.formats.json import reader, writer
 from dagster_smt.formats.sides import converted
-from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.schema import INTEGERS, Schema, Type
 from dagster_smt.model.topics.columns import ORDERS, Decoder
 from dagster_smt.model.topics.format import Format
 from dagster_smt.values.headers.literals import parse_simple_header, simple_header_bytes
@@ -111,7 +111,6 @@ def _simple(schema: Schema) -> Decode:
     The function raises ``ValueError`` if the value does not have the type ``schema``. An integer is also accepted for a
     wider integer type, a float for a double, and any value for a string.
     """
-    bits = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
     def decode(data: bytes) -> Any:
         parsed_schema, value = parse_simple_header(data)
@@ -123,9 +122,9 @@ def _simple(schema: Schema) -> Decode:
         plain = parsed_schema.logical is None and schema.logical is None
         wider = (
             plain
-            and parsed_schema.type in bits
-            and schema.type in bits
-            and bits.index(parsed_schema.type) < bits.index(schema.type)
+            and parsed_schema.type in INTEGERS
+            and schema.type in INTEGERS
+            and INTEGERS.index(parsed_schema.type) < INTEGERS.index(schema.type)
         )
         wider = wider or (plain and parsed_schema.type is Type.FLOAT32 and schema.type is Type.FLOAT64)
         if not same and not wider:

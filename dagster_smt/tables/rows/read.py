@@ -34,6 +34,7 @@ from dagster_smt.tables.rows.column_rules import (
 )
 from dagster_smt.tables.rows.fitting import fitted
 from dagster_smt.tables.rows.row_transform import RowTransform
+from dagster_smt.values.value_rule import IsNull
 
 _PARTS: dict[str, Part] = {
     "partition": "metadata",
@@ -137,9 +138,12 @@ class ReadRow(RowTransform):
                 empty = fitted(said, column.schema, below("", column.name), group.present)
             return copied(column.name, empty, group.present, False)
         node = copied(column.name, self._inside(column, record, group), group.present, False)
-        if self.row.verify_integrity is True and column in self.row.in_both and isinstance(node, Cell):
-            node = replace(node, expr=Call(Same(column.name), (node.expr, *self._key_says(column, record, group))))
-        return node
+        if self.row.verify_integrity is not True or column not in self.row.in_both:
+            return node
+        same = Call(Same(column.name), (_presence(node), self._mismatched(column, node, record, group)))
+        if isinstance(node, Group):
+            return replace(node, present=same)
+        return replace(node, expr=same)
 
     def _in_key(self, column: Column, record: PlanRecord) -> Node | None:
         if column.name not in self.row.key_fields:
@@ -149,20 +153,17 @@ class ReadRow(RowTransform):
             return record.key
         return node
 
-    def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
-        """Returns two expressions for comparing ``column`` in the record's key with ``column`` in the record's value.
+    def _mismatched(self, column: Column, value: Node, record: PlanRecord, group: Group) -> Call:
+        """Returns an expression that compares ``column`` in the record's key with ``column`` in the record's value.
 
-        Returns:
-            Two expressions. The first is the column in the key; its result is null if the key is null. The second shows
-            whether the record has a value: its result is null for a record without a value. In such a record, the
-            column is not compared.
+        Args:
+            column: A column that is both in the key and in the value.
+            value: The column in the record's value.
+            record: The record in the plan.
+            group: The record's value as a struct. If it is null, the column is not compared.
         """
-        node = self._in_key(column, record)
-        if isinstance(node, Cell):
-            said = node.expr
-        else:
-            said = Const(None, column.schema)
-        return said, Const(True, BOOLEAN) if group.present is None else group.present
+        absent = Call(IsNull(), (_presence(group),))
+        return Call(Mismatched(_has_map(column.schema)), (absent, *_parts(value, self._in_key(column, record))))
 
     def _inside(self, column: Column, record: PlanRecord, group: Group) -> Node:
         """Returns the field of the record's value for ``column``, converted into the column's type.
@@ -186,9 +187,7 @@ class ReadRow(RowTransform):
         for number, column in enumerate(self.row.others):
             at.touch(number, _raw(column, record) if isinstance(column.source, HeaderValue) else group.present)
         for number, column in enumerate(self._compared, len(names) + len(self._lenient)):
-            value = self._inside(column, record, group)
-            if isinstance(value, Cell):
-                at.touch(number, Call(Mismatched(), (value.expr, *self._key_says(column, record, group))))
+            at.touch(number, self._mismatched(column, self._inside(column, record, group), record, group))
         for number, column in enumerate(self._lenient, len(names)):
             raw, value = _raw(column, record), _cell_of(column, record)
             many = isinstance(column.source, HeaderValue) and column.source.match == "all"
@@ -277,6 +276,47 @@ def _field(node: Node | None, name: str) -> Node | None:
     if node.schema.type is not Type.STRUCT:
         return node
     return dict(field_nodes(node)).get(name)
+
+
+def _parts(value: Node, key: Node | None) -> list[Expr]:
+    """Returns the parts of a column in a record's value and in its key: the first part in the value, the same part in
+    the key, the second part in the value, and so on.
+
+    A plain column has one part. A struct has one part that shows whether the struct is null, and the parts of its
+    fields.
+
+    Args:
+        value: The column in the record's value.
+        key: The column in the record's key; None if the key does not have it.
+    """
+    if value.schema.type is not Type.STRUCT:
+        plain = isinstance(key, Cell) and key.schema.type is not Type.STRUCT
+        return [_presence(value), _presence(key) if plain else Const(None, value.schema)]
+    parts: list[Expr] = [Call(IsNull(), (_presence(value),)), Call(IsNull(), (_presence(key),))]
+    # a struct that the records do not have is a cell with a null
+    if isinstance(value, Group):
+        for name, child in value.fields:
+            inside = None
+            if key is not None and key.schema.type is Type.STRUCT:
+                inside = _field(key, name)
+            parts.extend(_parts(child, inside))
+    return parts
+
+
+def _presence(node: Node | None) -> Expr:
+    """Returns an expression that is null in exactly the records in which ``node`` is null."""
+    if node is None:
+        return Const(None, BOOLEAN)
+    if isinstance(node, Cell):
+        return node.expr
+    return Const(True, BOOLEAN) if node.present is None else node.present
+
+
+def _has_map(schema: Schema) -> bool:
+    inner = [child for _, child in schema.fields]
+    if schema.values is not None:
+        inner.append(schema.values)
+    return schema.type is Type.MAP or any(map(_has_map, inner))
 
 
 def _of_headers(column: Column) -> bool:

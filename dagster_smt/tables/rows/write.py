@@ -131,20 +131,14 @@ class WriteRow(RowTransform):
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         gone = [column.name for column in self.row.others]
-        rules = []
+        headers, moments, places = [], [], []
         for c in self._persisted:
-            rules.append((c.name, _header_rule(c, there=True), _header_rule(c, there=False)))
-        headers = []
-        for name, put, drop in rules:
+            put, drop = _header_rule(c, there=True), _header_rule(c, there=False)
             if put is not None:
-                headers.append((name, put.bind(), drop.bind()))
-        moments = []
-        for c in self._persisted:
-            if c.origin == "timestamp":
+                headers.append((c.name, put.bind(), drop.bind()))
+            elif c.origin == "timestamp":
                 moments.append(c.name)
-        places = []
-        for c in self._persisted:
-            if _is_partition(c):
+            elif _is_partition(c):
                 places.append(c.name)
 
         def write(value: Any, record: Record) -> Any:

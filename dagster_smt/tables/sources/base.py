@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+def nothing() -> None:
+    """Does nothing. This function is the default for ``beat``, a function that is called during a long operation."""
+
+
 class BaseSource:
     """A base class with defaults for the methods of ``Source``."""
 
@@ -58,11 +62,11 @@ class BaseSource:
         topics = list(topics)
         return [self.offsets_at(topics, millis) for millis in moments]
 
-    def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
+    def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
         """Returns the records of ``window``, the range of offsets that a run reads. See ``Source``."""
         raise NotImplementedError
 
-    def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
+    def read_with_epochs(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
         """Returns the records of ``window``, with a column ``leaderEpoch`` that is always null. See ``Source``."""
         from pyspark.sql import functions as F
 

@@ -83,6 +83,7 @@ def in_pieces(ranges: Iterable[Range]) -> list[Range]:
     return pieces
 
 
+# run.spark_failures recognizes this text as a failure of the brokers
 _SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
 
 

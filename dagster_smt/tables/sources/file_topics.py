@@ -19,7 +19,7 @@ from dagster_smt.model.topics.topic_names import is_file_topic
 from dagster_smt.model.windows.window import Range, Window, ends_of, not_empty
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables import local
-from dagster_smt.tables.sources.base import BaseSource
+from dagster_smt.tables.sources.base import BaseSource, nothing
 from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.kafka_columns import KAFKA_SCHEMA
 from dagster_smt.tables.sources.positions import count_records, lines_of, row_groups_of
@@ -36,10 +36,6 @@ _TASK = 128 << 20
 _PARALLEL = 16  # tasks with full chunks
 _FEW = 4  # chunks; so few chunks get a task each, because more tasks would start Python for nothing
 Listing = dict[int, list[Segment]]
-
-
-def nothing() -> None:
-    """Does nothing. This function is the default for ``beat``, a function that is called during a long operation."""
 
 
 class FileTopicsSource(BaseSource):

@@ -20,7 +20,7 @@ from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.available import Position, TopicEnds
 from dagster_smt.tables.kafka.client import Committed, KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
-from dagster_smt.tables.sources.base import BaseSource
+from dagster_smt.tables.sources.base import BaseSource, nothing
 from dagster_smt.tables.sources.by_client import ReadByClient, in_pieces
 from dagster_smt.tables.sources.kafka_columns import EPOCH_SCHEMA, KAFKA_COLUMNS, KAFKA_SCHEMA, MOST_MILLIS
 from dagster_smt.values.headers.fields import no_headers
@@ -37,10 +37,6 @@ _TUNED = {
     "kafka.max.poll.records": "5000",
     "maxRecordsPerPartition": "250000",  # so that several tasks read a long partition
 }
-
-
-def nothing() -> None:
-    """Does nothing. This function is the default for ``beat``, a function that is called during a long operation."""
 
 
 class KafkaReader(BaseSource):

@@ -4,7 +4,7 @@ by topic, partition and offset, as in Kafka.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import Window as Frame
 from pyspark.sql import functions as F
@@ -285,7 +285,7 @@ class TableReader(BaseSource):
         """
         try:
             row = frame().first()
-        except (AnalysisException, PySparkException):
+        except PySparkException:
             return ""
         if row and row[0]:
             return str(row[0])

@@ -5,11 +5,13 @@ import uuid
 
 import pytest
 
+from dagster_smt.errors import EngineError
 from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.erasure.matching import Erased, RecordMatch, SubjectPaths
 from dagster_smt.tables.erasure.needles import Needles
 from dagster_smt.tables.erasure.spec import SmtErasure, references
 from dagster_smt.tables.erasure.topics import erase_in_kafka
+from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
@@ -28,6 +30,12 @@ def match():
 
 def record(key, mail):
     return NewRecord(key, json.dumps({"mail": mail}).encode())
+
+
+def test_a_topic_whose_settings_may_not_be_read_is_told(monkeypatch):
+    monkeypatch.setattr(KafkaClient, "demands", lambda self, names: {})
+    with pytest.raises(EngineError, match="SMT628 orders"):
+        erase_in_kafka(KafkaTopics("127.0.0.1:1"), "orders", match(), NEEDLES, lambda line: None)
 
 
 @pytest.mark.long

@@ -399,6 +399,64 @@ def test_keys_that_differ_are_counted_on_spark(spark):
     assert [row["__touched"][0] & 6 for row in rows] == MISMATCHES
 
 
+NESTED = {
+    "s": "STRUCT<a: INT, b: STRUCT<c: DOUBLE>>",
+    "d": "DOUBLE",
+    "m": "MAP<STRING, INT>",
+    "n": "ARRAY<DOUBLE>",
+    "t": "STRUCT<m: MAP<STRING, DOUBLE>>",
+    "offset": "BIGINT METADATA",
+}
+INTEGRITY_OF_NESTED = [
+    (b'{"s":{"a":1}}', b'{"s":{"a":2}}', "s"),
+    (b'{"s":{"a":1}}', b'{"s":{"a":1}}', ""),
+    (b'{"s":{"a":1,"b":{"c":2}}}', b'{"s":{"a":1,"b":{"c":3}}}', "s"),
+    (b'{"s":{"a":1,"b":{}}}', b'{"s":{"a":1}}', "s"),
+    (b'{"s":{}}', b"{}", "s"),
+    (b"{}", b'{"s":{}}', "s"),
+    (b"{}", b"{}", ""),
+    (b'{"d":"NaN"}', b'{"d":"NaN"}', ""),
+    (b'{"d":"NaN"}', b'{"d":1}', "d"),
+    (b'{"s":{"b":{"c":"NaN"}}}', b'{"s":{"b":{"c":"NaN"}}}', ""),
+    (b'{"n":[1,"NaN"]}', b'{"n":[1,"NaN"]}', ""),
+    (b'{"n":[1]}', b'{"n":[1,2]}', "n"),
+    (b'{"m":{"x":1,"y":2}}', b'{"m":{"y":2,"x":1}}', ""),
+    (b'{"m":{"x":1}}', b'{"m":{"x":2}}', "m"),
+    (b'{"m":{"x":1}}', b"{}", "m"),
+    (b'{"t":{"m":{"x":"NaN"}}}', b'{"t":{"m":{"x":"NaN"}}}', ""),
+    (b'{"t":{"m":{"x":1}}}', b'{"t":{"m":{"z":1}}}', "t"),
+    (b'{"t":{"m":{}},"s":{"a":1}}', b'{"t":{},"s":{"a":1}}', "t"),
+]
+NESTED_RECORDS = [Sent(value, key=key, offset=n) for n, (key, value, _) in enumerate(INTEGRITY_OF_NESTED)]
+
+
+def nested(integrity):
+    fields = tuple(name for name in NESTED if name != "offset")
+    return table(NESTED, key_fields=fields, key=Format("json"), fields_verify_integrity=integrity)
+
+
+def nested_mismatches():
+    """For each record, the columns that differ, as the stage's entries for them."""
+    numbers = {e.path: 1 << n for n, e in enumerate(plan_table(parse_chain(NOTHING), nested("check")).entries)}
+    return [numbers.get(name, 0) for _, _, name in INTEGRITY_OF_NESTED]
+
+
+def test_keys_are_compared_with_structs_maps_and_numbers_that_are_none():
+    counted = [record.touched & ~1 for *_, record in in_python(nested("check"), NESTED_RECORDS)]
+    assert counted == nested_mismatches()
+    rows = [row for row, *_ in in_python(nested(True), NESTED_RECORDS)]
+    assert [row == "SMT436" for row in rows] == [bool(name) for _, _, name in INTEGRITY_OF_NESTED]
+
+
+@pytest.mark.spark
+def test_keys_are_compared_with_structs_maps_and_numbers_that_are_none_on_spark(spark):
+    counted = evaluated(spark, nested("check"), NESTED_RECORDS).orderBy("__offset").collect()
+    assert [row["__touched"][0] & ~1 for row in counted] == nested_mismatches()
+    rows = evaluated(spark, nested(True), NESTED_RECORDS).orderBy("__offset").collect()
+    results = [row["__problem"] and row["__problem"]["code"] for row in rows]
+    assert results == ["SMT436" if name else None for _, _, name in INTEGRITY_OF_NESTED]
+
+
 def test_a_record_without_value_has_nothing_that_could_differ():
     strict = table(KEYS, **BOTH, fields_verify_integrity=True)
     assert in_python(strict, [Sent(None, key=KEY)])[0][0] is None
