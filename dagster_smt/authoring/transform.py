@@ -4,6 +4,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol
 
+from pydantic import PrivateAttr
+
 from dagster_smt.authoring.options import Options
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Expr, Node
@@ -197,9 +199,21 @@ class Transform(Options):
     """The treatment of a null key or value. A class in which the treatment depends on options overrides ``on_null``."""
     examples: ClassVar[tuple[Example, ...]] = ()
 
+    _passes_nulls: bool = PrivateAttr(default=False)
+
     def on_null(self) -> NullRule:
         """Returns the treatment of a null key or value, according to the options."""
+        if self._passes_nulls and self.null == "reject":
+            return "pass"
         return self.null
+
+    def passing_nulls(self) -> "Transform":
+        """Returns a copy of the transform that skips a record with a null key or value, where the transform itself
+        rejects the record.
+        """
+        copy = self.model_copy()
+        copy._passes_nulls = True
+        return copy
 
     def effects(self) -> tuple[Any, ...]:
         """Returns the effects of the transform (``effects.effect.Effect``), which depend only on its options."""

@@ -345,6 +345,35 @@ def test_actions_are_transforms_with_their_fields(applied):
     assert '"email":"###"' in values(masked.on(parse_chain(NOTHING)), ORDER)[0]
 
 
+STARS = {"actions": {"stars": {"type": "MaskField", "options": {"replacement": "***"}}}, "rules": {"PII.*": "stars"}}
+
+
+@pytest.mark.parametrize("topics", [("orders",), ("orders", "returns-eu"), ()])
+def test_a_tombstone_passes_an_action_that_would_reject_it_in_a_chain(applied, topics):
+    chain = applied(topics=topics, untagged="keep", **STARS).on(parse_chain(NOTHING))
+    mail = '{"id":1,"mail":"SECRET"}'
+    assert values(chain, None, mail, topic="returns-eu" if len(topics) != 1 else "orders")[0] is None
+    if len(topics) != 1:
+        assert values(chain, mail, topic="returns-eu") == ['{"id":1,"mail":"***"}']
+    assert kept_out(chain, "string") is None
+    assert agree(chain, batch_of([None, ORDER.encode(), None, mail.encode()], ("orders", "returns-eu"))) == []
+
+
+@pytest.mark.parametrize("topics", [("orders",), ()])
+def test_the_key_of_a_tombstone_is_masked_and_a_null_key_passes(tmp_path, topics):
+    (tmp_path / "tags.yaml").write_text("topics: {orders: {key: {mail: [PII.email]}}}", encoding="utf-8")
+    policy = policy_of({**STARS, "untagged": "keep", "tags": ["tags.yaml"]}, tmp_path)
+    chain = apply_policy(policy, Subject(topics, Format(), Format(), writes_keys=True)).on(parse_chain(NOTHING))
+    samples = []
+    for number, (key, value) in enumerate([(b'{"mail":"SECRET"}', None), (None, b"{}"), (b'{"mail":"SECRET"}', b"{}")]):
+        samples.append(Sample("orders", 0, number, 0, key, value, ()))
+    records = []
+    for _, steps in preview(chain, samples, Format(), Format()):
+        record = _end(steps).record
+        records.append((record.key, record.value))
+    assert records == [('{"mail":"***"}', None), (None, "{}"), ('{"mail":"***"}', "{}")]
+
+
 def test_pseudonyms_and_redacted_texts_by_tag(applied, monkeypatch):
     monkeypatch.setenv("PII_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
     actions = {"pseudonymize": {"type": "Pseudonymize", "options": {"key.ring": "k1=${env:PII_KEY}"}}}
@@ -377,6 +406,14 @@ def test_a_chain_cannot_take_the_names_of_the_policys_stages(applied):
     chain = parse_chain([{"alias": "policy_mask", "type": "MaskField$Value", "options": {"fields": "x"}}])
     with pytest.raises(ConfigError, match=r"SMT766 transforms\.policy_mask"):
         applied().on(chain)
+
+
+def test_a_chain_cannot_take_the_names_of_the_policys_predicates(applied):
+    predicate = {"name": "policy_topics", "type": "TopicNameMatches", "options": {"pattern": "x"}}
+    chain = parse_chain([{"alias": "a", "type": "Filter", "predicate": predicate}])
+    with pytest.raises(ConfigError, match=r"SMT766 predicates\.policy_topics"):
+        applied(topics=()).on(chain)
+    assert applied().on(chain).stages[-1] == chain.stages[0], "this policy has no predicate"
 
 
 def test_the_stages_of_a_policy_are_never_twice_and_change_the_hash_of_a_chain(applied):
