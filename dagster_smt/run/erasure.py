@@ -18,10 +18,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, SmtError, TableError
+from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.reports.erasure_report import Action, ErasedPlace, ErasureReport, PlaceKind, Residue, Scan
 from dagster_smt.model.topics.format import Formats
 from dagster_smt.model.topics.state import MOST_SETTLED, ErasedPersons, Settlement, TableState
 from dagster_smt.model.windows.window import Window
+from dagster_smt.privacy.field_paths import text_of
 from dagster_smt.run.commits import counted_rows, unsettled
 from dagster_smt.run.letter_place import same_topics
 from dagster_smt.run.spark_failures import coded_failures
@@ -258,11 +260,12 @@ class _Erasure:
         names = set()
         for path in erasure.columns:
             names.add(column_parts(path)[-1])
-        for path in (*erasure.records, *erasure.written):
-            last = path.rpartition(".")[2].strip("[]*'\"")
-            # a path without a dot, such as "key", is a whole key or value, and contains no field name
-            if "." in path and last:
-                names.add(last)
+        paths = SubjectPaths((*erasure.records, *erasure.written), target.table.key, target.table.value)
+        for steps_of_part in paths.steps.values():
+            for steps in steps_of_part:
+                names.add(FieldPath(text_of(steps), steps).leaf)
+        # a path without steps, such as "key", is a whole key or value, and contains no field name
+        names.discard("")
         return Needles(self.ids, frozenset(names), values)
 
     def without_past(
