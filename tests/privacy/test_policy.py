@@ -11,7 +11,7 @@ from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.jvm.program import kept_out
 from dagster_smt.model.topics.format import Format
 from dagster_smt.privacy.applied_policy import Subject, apply_policy, undecided, undecided_headers
-from dagster_smt.privacy.field_paths import EVERY, covers, path_steps
+from dagster_smt.privacy.field_paths import EVERY, covers, path_steps, schema_paths, text_of
 from dagster_smt.privacy.policy import policy_of, read_policy
 from dagster_smt.privacy.policy_stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
@@ -265,10 +265,35 @@ def test_declared_fields_without_a_tag_are_listed_and_a_decision_covers_what_is_
         ("/mail/", ("email",), True),
         ("a.*", ("a", "b", "c"), True),
         ("`a.b`", ("a.b",), True),
+        ("type(string)", ("a",), True),  # without a schema, a field may have any type
     ],
 )
 def test_a_path_of_a_policy_means_fields(pattern, path, means):
     assert covers(path_steps(pattern, ""), path) is means
+
+
+@pytest.mark.parametrize(
+    ("pattern", "covered"),
+    [
+        ("**.type(string)", ["customer.email", "customer.phones[*]"]),
+        ("type(int64)", ["id"]),
+        ("type(struct).email", ["customer.email"]),
+        ("customer.type(array)", ["customer.phones[*]"]),
+        ("**.logical(Timestamp)", ["seen"]),
+        ("**.type(string).x", []),
+        ("**.id", ["id"]),
+    ],
+)
+def test_a_path_that_selects_by_type_decides_only_about_fields_of_the_type(tmp_path, pattern, covered):
+    declared = parse_ddl("id BIGINT, seen TIMESTAMP, customer STRUCT<email STRING, phones ARRAY<STRING>>")
+    (tmp_path / "tags.yaml").write_text(f"topics: {{orders: {{value: {{'{pattern}': []}}}}}}", encoding="utf-8")
+    subject = Subject(("orders",), *STRINGS, declared=declared)
+    policy = apply_policy(policy_of({"rules": RULES, "tags": ["tags.yaml"]}, tmp_path), subject)
+    paths = list(schema_paths(declared))
+    others = [text_of(path) for path in paths if text_of(path) not in covered]
+    assert len(covered) + len(others) == len(paths) == 4
+    assert [decision.path for decision in policy.decisions if decision.action == "hold back"] == others
+    assert undecided(policy.stages, "orders", "value", paths, declared) == others
 
 
 @pytest.mark.parametrize(
