@@ -153,7 +153,7 @@ def _of_schema(subject: Subject) -> Iterator[TopicTags]:
         listed = _declared(form)
         for one in listed:
             if one.tags or one.is_leaf:
-                fields.append(replace(value_field(one.steps, text_of(one.steps), one.tags, "the schema"), part=part))
+                fields.append(replace(value_field(one.steps, one.tags, "the schema"), part=part))
     if not fields:
         hint = "remove the source, or declare an Avro or Protobuf schema"
         raise ConfigError(Problem("SMT767", "policy tags", "the table declares no schema with tags", hint))
@@ -252,7 +252,7 @@ def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[Tag
             paths.append(field.steps)
     for steps in schema_paths(subject.declared):
         if not any(covers(path, steps, subject.declared) for path in paths):
-            yield value_field(steps, text_of(steps), (), "the declared columns")
+            yield value_field(steps, (), "the declared columns")
 
 
 def _uncovered(decisions: Sequence[Decision], declared: Schema | None) -> Iterator[Decision]:

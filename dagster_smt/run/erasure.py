@@ -24,7 +24,7 @@ from dagster_smt.model.topics.format import Formats
 from dagster_smt.model.topics.state import MOST_SETTLED, ErasedPersons, Settlement, TableState
 from dagster_smt.model.windows.window import Window
 from dagster_smt.privacy.field_paths import text_of
-from dagster_smt.run.commits import counted_rows, unsettled
+from dagster_smt.run.commits import commit_state, counted_rows, unsettled
 from dagster_smt.run.letter_place import same_topics
 from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.tables.erasure import topics as of_topics
@@ -51,7 +51,7 @@ from dagster_smt.tables.sink_options import FileTopicSink, KafkaSink, LetterPlac
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
-from dagster_smt.tables.sinks.protocol import Replaced, Table, same_state
+from dagster_smt.tables.sinks.protocol import Table, same_state
 from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
 from dagster_smt.tables.written_formats import written_formats
 
@@ -250,7 +250,7 @@ class _Erasure:
         )
 
     def _noted(self, table: Table, target: ErasureTarget, state: TableState, rows: int) -> None:
-        table.commit(table.read().limit(0), self.noted(table, target, state, rows), Replaced(), state)
+        commit_state(table, self.noted(table, target, state, rows), state)
 
     def needles(self, target: ErasureTarget, values: frozenset[str]) -> Needles:
         """Returns the values and field names for which the residue scan of ``target`` searches. The scan counts values
@@ -473,7 +473,7 @@ class _TableErasure:
                 return drift
             try:
                 begun = self.erasure.noted(self.table, self.target, state, 0, drift)
-                self.table.commit(self.table.read().limit(0), begun, Replaced(), state)
+                commit_state(self.table, begun, state)
                 return drift
             except TableError as error:
                 # SMT528: a run has committed in the meantime, so the rows are counted again
@@ -533,7 +533,7 @@ class _TableErasure:
             )
             noted = replace(noted, rows=rows, settled=(*state.settled, settlement)[-MOST_SETTLED:])
             try:
-                self.table.commit(self.table.read().limit(0), noted, Replaced(), state)
+                commit_state(self.table, noted, state)
                 return
             except TableError as error:
                 if last or error.problems[0].code != "SMT528":

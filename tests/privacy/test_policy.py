@@ -397,6 +397,7 @@ def test_the_key_of_a_tombstone_is_masked_and_a_null_key_passes(tmp_path, topics
         record = _end(steps).record
         records.append((record.key, record.value))
     assert records == [('{"mail":"***"}', None), (None, "{}"), ('{"mail":"***"}', "{}")]
+    assert agree(chain, batch_of([None, b"{}"] * 3, ("orders",), keys=(b'{"mail":"SECRET"}', None, None)), "json") == []
 
 
 def test_pseudonyms_and_redacted_texts_by_tag(applied, monkeypatch):
