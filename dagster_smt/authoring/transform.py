@@ -207,14 +207,6 @@ class Transform(Options):
             return "pass"
         return self.null
 
-    def passing_nulls(self) -> "Transform":
-        """Returns a copy of the transform that skips a record with a null key or value, where the transform itself
-        rejects the record.
-        """
-        copy = self.model_copy()
-        copy._passes_nulls = True
-        return copy
-
     def effects(self) -> tuple[Any, ...]:
         """Returns the effects of the transform (``effects.effect.Effect``), which depend only on its options."""
         raise NotImplementedError
@@ -241,6 +233,13 @@ class Transform(Options):
     @property
     def _effects(self) -> tuple[Effect, ...]:
         return self.effects()
+
+
+def passing_nulls(transform: Transform) -> Transform:
+    """Returns a copy of ``transform`` that leaves a null key or value unchanged. ``transform`` itself may reject it."""
+    copy = transform.model_copy()
+    copy._passes_nulls = True
+    return copy
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:

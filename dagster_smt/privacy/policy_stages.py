@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from dagster_smt.authoring.bundles import NestedPaths, by_syntax, check_paths
 from dagster_smt.authoring.options import Names, option
 from dagster_smt.authoring.stage import Chain, Stage
-from dagster_smt.authoring.transform import Transform
+from dagster_smt.authoring.transform import Transform, passing_nulls
 from dagster_smt.authoring.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.chain.problems import build
 from dagster_smt.chain.stages import canonical
@@ -257,7 +257,7 @@ class _Maker:
             # the paths of a policy are extended paths, in whatever transform
             options = {**EXTENDED_PATHS, **options}
         # MaskField, for example, rejects a null key or value. For a policy, an absent value is not a mistake.
-        transform = self._built(cls, options, action.name).passing_nulls()
+        transform = passing_nulls(self._built(cls, options, action.name))
         return self._stage(action.name, transform, part if cls.sided else "", action.name, paths)
 
     def _of(self, part: Part) -> list[Decision]:
