@@ -74,7 +74,7 @@ class Keys(BaseModel):
         checks = {}
         for reference in self.ring.keys:
             checks[reference.id] = reference.sent().check
-        return state | {"__pydantic_private__": {"_checks": checks}}
+        return state | {"__pydantic_private__": {**state["__pydantic_private__"], "_checks": checks}}
 
     key_use: ClassVar[str] = "hmac"
     """The purpose of the keys, such as ``hmac``. The purpose determines the permitted sizes of the keys

@@ -4,6 +4,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol
 
+from pydantic import PrivateAttr
+
 from dagster_smt.authoring.options import Options
 from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedError
 from dagster_smt.model.cell import Expr, Node
@@ -197,8 +199,12 @@ class Transform(Options):
     """The treatment of a null key or value. A class in which the treatment depends on options overrides ``on_null``."""
     examples: ClassVar[tuple[Example, ...]] = ()
 
+    _passes_nulls: bool = PrivateAttr(default=False)
+
     def on_null(self) -> NullRule:
         """Returns the treatment of a null key or value, according to the options."""
+        if self._passes_nulls and self.null == "reject":
+            return "pass"
         return self.null
 
     def effects(self) -> tuple[Any, ...]:
@@ -227,6 +233,13 @@ class Transform(Options):
     @property
     def _effects(self) -> tuple[Effect, ...]:
         return self.effects()
+
+
+def passing_nulls(transform: Transform) -> Transform:
+    """Returns a copy of ``transform`` that leaves a null key or value unchanged. ``transform`` itself may reject it."""
+    copy = transform.model_copy()
+    copy._passes_nulls = True
+    return copy
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:

@@ -153,7 +153,7 @@ def _of_schema(subject: Subject) -> Iterator[TopicTags]:
         listed = _declared(form)
         for one in listed:
             if one.tags or one.is_leaf:
-                fields.append(replace(value_field(one.steps, text_of(one.steps), one.tags, "the schema"), part=part))
+                fields.append(replace(value_field(one.steps, one.tags, "the schema"), part=part))
     if not fields:
         hint = "remove the source, or declare an Avro or Protobuf schema"
         raise ConfigError(Problem("SMT767", "policy tags", "the table declares no schema with tags", hint))
@@ -235,7 +235,7 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
     decisions = policy.decide(topics, [*fields, *_of_columns(subject, fields)])
     # the columns that the topic table adds are not in any tags file, and would be held back
     added = subject.added if policy.untagged == HOLD_BACK else ()
-    return TopicDecisions(topics, tuple(_uncovered(decisions)), added, decided=bool(fields))
+    return TopicDecisions(topics, tuple(_uncovered(decisions, subject.declared)), added, decided=bool(fields))
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
@@ -251,13 +251,13 @@ def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[Tag
         if field.part == "value":
             paths.append(field.steps)
     for steps in schema_paths(subject.declared):
-        if not any(covers(path, steps) for path in paths):
-            yield value_field(steps, text_of(steps), (), "the declared columns")
+        if not any(covers(path, steps, subject.declared) for path in paths):
+            yield value_field(steps, (), "the declared columns")
 
 
-def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
+def _uncovered(decisions: Sequence[Decision], declared: Schema | None) -> Iterator[Decision]:
     """Yields ``decisions`` without the superfluous ones. If there is a decision about ``address``, no decision about
-    its untagged field ``address.city`` is needed.
+    its untagged field ``address.city`` is needed. ``declared`` is the declared schema of values, if any.
     """
     decided = []
     for d in decisions:
@@ -271,7 +271,9 @@ def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
     for one in decisions:
         covered = False
         if one.reason == NO_TAG and one.part != "headers" and one.path:
-            covered = any(other.part == one.part and covers(steps[other.path], steps[one.path]) for other in decided)
+            schema = declared if one.part == "value" else None
+            for other in decided:
+                covered |= other.part == one.part and covers(steps[other.path], steps[one.path], schema)
         if not covered:
             yield one
 
@@ -301,7 +303,9 @@ def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecis
         raise ConfigError(problems)
 
 
-def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iterable[Steps]) -> list[str]:
+def undecided(
+    stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iterable[Steps], schema: Schema | None = None
+) -> list[str]:
     """Returns the fields in ``paths`` that the stages of a policy hold back: they drop these fields because the policy
     has no decision about them.
 
@@ -310,6 +314,7 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
         topic: The topic of the records.
         part: ``value`` or ``key``.
         paths: The paths of the fields, as steps.
+        schema: The schema of the keys or values, if it is known.
     """
     own = []
     for stage in stages:
@@ -327,7 +332,7 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
         # a field that the policy drops has a decision, so it is not reported as undecided
         stay = [*dropped, *(path_steps(path, "") for path in stage.paths)]
         for steps in paths:
-            if not any(covers(path, steps) for path in stay):
+            if not any(covers(path, steps, schema) for path in stay):
                 held[text_of(steps)] = None
     return list(held)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dagster_smt.authoring.fields.resolve import is_of
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.paths.extended import extended_steps, route_text
 from dagster_smt.model.paths.steps import Deep, Every, Index, Match, Step
@@ -36,13 +37,15 @@ def path_steps(text: str, place: str) -> Steps:
     return steps
 
 
-def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
+def covers(pattern: Sequence[Step], path: Sequence[Step], schema: Schema | None = None) -> bool:
     """Returns True if ``pattern`` matches the field at ``path``, or a struct, array or map that contains this field.
     For example, ``customer`` covers ``customer.email``.
 
     Args:
         pattern: The path in the policy, such as ``customer`` or ``**.email``.
         path: The path of a field: names, and ``[*]`` for the elements of arrays and the values of maps.
+        schema: The schema of the value in which the path begins. Without it, a step of the pattern that selects fields
+            by their type matches every field.
     """
     if not pattern:
         return True
@@ -50,21 +53,36 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
     if isinstance(head, Deep):
         # ** stands for any number of levels, so each end of it is tried
         for at in range(len(path) + 1):
-            if covers(rest, path[at:]):
+            if covers(rest, path[at:], schema):
                 return True
+            schema = _schema_of(path[at], schema) if at < len(path) else None
         return False
     if not path:
         return False
-    return _means(head, path[0]) and covers(rest, path[1:])
+    below = _schema_of(path[0], schema)
+    return _means(head, path[0], below) and covers(rest, path[1:], below)
 
 
-def _means(step: Step, name: Step) -> bool:
+def _schema_of(step: Step, schema: Schema | None) -> Schema | None:
+    """Returns the schema of the field, element or map value to which ``step`` leads in a value of ``schema``. Returns
+    None if it is not known.
+    """
+    if schema is None:
+        return None
+    if isinstance(step, str) and schema.type is Type.STRUCT:
+        return schema.by_name.get(step)
+    return schema.values
+
+
+def _means(step: Step, name: Step, schema: Schema | None) -> bool:
     """Returns True if one step of a policy's path matches one step of a field's path. For example, the step ``/mail/``
     (a regular expression) matches the name ``email``.
 
     Args:
-        step: A step of the policy's path. A step that selects fields by their type matches every name.
+        step: A step of the policy's path.
         name: A step of the field's path.
+        schema: The schema of this field; None if it is not known. A step that selects fields by their type then
+            matches.
     """
     if isinstance(step, str):
         return step == name
@@ -73,7 +91,7 @@ def _means(step: Step, name: Step) -> bool:
     # a field's path does not number the elements of arrays: the step [0] may mean any of them
     if isinstance(step, Index):
         return isinstance(name, Every)
-    return True
+    return schema is None or is_of(schema, step)
 
 
 def schema_paths(schema: Schema | None) -> Iterator[Steps]:

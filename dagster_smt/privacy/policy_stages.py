@@ -12,14 +12,13 @@ from typing import Annotated, Any
 from dagster_smt.authoring.bundles import NestedPaths, by_syntax, check_paths
 from dagster_smt.authoring.options import Names, option
 from dagster_smt.authoring.stage import Chain, Stage
-from dagster_smt.authoring.transform import Transform
+from dagster_smt.authoring.transform import Transform, passing_nulls
 from dagster_smt.authoring.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.chain.problems import build
 from dagster_smt.chain.stages import canonical
 from dagster_smt.effects.effect import Change, Effect, KeepHeaders
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.paths.connect import EXTENDED
-from dagster_smt.predicates.record_is_tombstone import RecordIsTombstone
 from dagster_smt.predicates.topic_name_matches import TopicNameMatches
 from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, MASK, NO_TAG, Action, Decision, Policy, transform_class
 from dagster_smt.privacy.tags import Part, topic_matches
@@ -257,12 +256,9 @@ class _Maker:
         if "field.syntax.version" in cls.keys():
             # the paths of a policy are extended paths, in whatever transform
             options = {**EXTENDED_PATHS, **options}
-        transform = self._built(cls, options, action.name)
-        stage = self._stage(action.name, transform, part if cls.sided else "", action.name, paths)
-        # MaskField, for example, rejects a tombstone. For a policy, an absent value is not a mistake.
-        if transform.null != "reject" or stage.predicate is not None:
-            return stage
-        return replace(stage, predicate=RecordIsTombstone(), predicate_name="policy_tombstone", negate=True)
+        # MaskField, for example, rejects a null key or value. For a policy, an absent value is not a mistake.
+        transform = passing_nulls(self._built(cls, options, action.name))
+        return self._stage(action.name, transform, part if cls.sided else "", action.name, paths)
 
     def _of(self, part: Part) -> list[Decision]:
         decisions = [d for d in self.group.decisions if d.part == part]
@@ -296,7 +292,8 @@ def under_policy(chain: Chain, stages: Sequence[PolicyStage]) -> Chain:
     """Returns ``chain`` with ``stages``, the stages of a policy, at its beginning.
 
     Raises:
-        ConfigError: SMT766 if a stage of the chain has an alias that is reserved for the policy.
+        ConfigError: SMT766 if a stage of the chain has an alias that is reserved for the policy, or if a predicate of
+            the chain has the name of one of the policy's predicates.
     """
     if not stages:
         return chain
@@ -310,6 +307,12 @@ def under_policy(chain: Chain, stages: Sequence[PolicyStage]) -> Chain:
     if taken:
         statement = f"the alias begins with {PREFIX}, as those of the policy's stages do"
         raise ConfigError(Problem("SMT766", f"transforms.{alias}", statement, "choose another name") for alias in taken)
+    # in the chain's properties, two predicates with one name would become one
+    names = {stage.predicate_name for stage in stages if stage.predicate is not None}
+    taken = sorted(names.intersection(stage.predicate_name for stage in own))
+    if taken:
+        same_name = "a predicate of the policy's stages has the same name"
+        raise ConfigError(Problem("SMT766", f"predicates.{name}", same_name, "choose another name") for name in taken)
     both = replace(chain, stages=(*stages, *own))
     engine = {}
     for key, text in chain.properties.items():

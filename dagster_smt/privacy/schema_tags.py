@@ -183,10 +183,10 @@ class _Avro:
             name = schema["type"]
         else:
             name = schema if isinstance(schema, str) else ""
-        for full in (name, f"{space}.{name}"):
-            if name and full in self.types:
-                return self.types[full]
-        return schema, space
+        if "." not in name and f"{space}.{name}" in self.types:
+            name = f"{space}.{name}"
+        # Avro's Java library also accepts the name of a type without a namespace inside another namespace
+        return self.types.get(name, (schema, space))
 
     def _counted(self, field: SchemaField) -> SchemaField:
         self.count += 1
@@ -204,7 +204,10 @@ def _full_name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
         schema: The type.
         space: The namespace around the type.
     """
-    name, space = str(schema.get("name", "")), str(schema.get("namespace", space))
+    name = str(schema.get("name", ""))
+    # as in Avro's Java library, null is no namespace of its own
+    if schema.get("namespace") is not None:
+        space = str(schema["namespace"])
     if "." in name:
         return name, name.rpartition(".")[0]
     return (f"{space}.{name}" if space else name), space

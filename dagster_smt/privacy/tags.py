@@ -87,13 +87,13 @@ def topic_matches(pattern: str, topic: str) -> bool:
     return bool(compile_java(pattern).fullmatch(topic))
 
 
-def value_field(steps: Steps, path: str, tags: Sequence[str], source: str) -> TaggedField:
+def value_field(steps: Steps, tags: Sequence[str], source: str) -> TaggedField:
     """Returns a field of a schema as a ``TaggedField`` with the tags ``tags``.
 
     The attribute ``decided`` of the result is False: a schema lists every field, so a field without tags may still need
     a tag.
     """
-    return TaggedField("value", path, tuple(Tag(t, source) for t in tags), False, steps)
+    return TaggedField("value", text_of(steps), tuple(Tag(t, source) for t in tags), False, steps)
 
 
 def read_yaml(path: Path) -> Any:
@@ -215,7 +215,7 @@ def _properties(thing: Mapping[str, Any], above: Steps, source: str) -> Iterator
         if isinstance(items, Mapping):
             inner += _properties(items, (*steps, EVERY), source)
         if tags or not inner:
-            yield value_field(steps, text_of(steps), tags, source)
+            yield value_field(steps, tags, source)
         yield from inner
 
 

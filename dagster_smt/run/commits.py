@@ -21,6 +21,11 @@ from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sinks.replaced_rows import replaced_rows
 
 
+def commit_state(table: Table, state: TableState, before: TableState) -> None:
+    """Commits ``state`` to ``table`` without any rows. ``before`` is the state of the table before the commit."""
+    table.commit(table.read().limit(0), state, Replaced(), before)
+
+
 def replaced_rows_of(
     spec: RunSpec,
     window: Window,

@@ -18,11 +18,13 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, SmtError, TableError
+from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.reports.erasure_report import Action, ErasedPlace, ErasureReport, PlaceKind, Residue, Scan
 from dagster_smt.model.topics.format import Formats
 from dagster_smt.model.topics.state import MOST_SETTLED, ErasedPersons, Settlement, TableState
 from dagster_smt.model.windows.window import Window
-from dagster_smt.run.commits import counted_rows, unsettled
+from dagster_smt.privacy.field_paths import text_of
+from dagster_smt.run.commits import commit_state, counted_rows, unsettled
 from dagster_smt.run.letter_place import same_topics
 from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.tables.erasure import topics as of_topics
@@ -49,7 +51,7 @@ from dagster_smt.tables.sink_options import FileTopicSink, KafkaSink, LetterPlac
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
-from dagster_smt.tables.sinks.protocol import Replaced, Table, same_state
+from dagster_smt.tables.sinks.protocol import Table, same_state
 from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
 from dagster_smt.tables.written_formats import written_formats
 
@@ -248,7 +250,7 @@ class _Erasure:
         )
 
     def _noted(self, table: Table, target: ErasureTarget, state: TableState, rows: int) -> None:
-        table.commit(table.read().limit(0), self.noted(table, target, state, rows), Replaced(), state)
+        commit_state(table, self.noted(table, target, state, rows), state)
 
     def needles(self, target: ErasureTarget, values: frozenset[str]) -> Needles:
         """Returns the values and field names for which the residue scan of ``target`` searches. The scan counts values
@@ -258,11 +260,12 @@ class _Erasure:
         names = set()
         for path in erasure.columns:
             names.add(column_parts(path)[-1])
-        for path in (*erasure.records, *erasure.written):
-            last = path.rpartition(".")[2].strip("[]*'\"")
-            # a path without a dot, such as "key", is a whole key or value, and contains no field name
-            if "." in path and last:
-                names.add(last)
+        paths = SubjectPaths((*erasure.records, *erasure.written), target.table.key, target.table.value)
+        for steps_of_part in paths.steps.values():
+            for steps in steps_of_part:
+                names.add(FieldPath(text_of(steps), steps).leaf)
+        # a path without steps, such as "key", is a whole key or value, and contains no field name
+        names.discard("")
         return Needles(self.ids, frozenset(names), values)
 
     def without_past(
@@ -470,7 +473,7 @@ class _TableErasure:
                 return drift
             try:
                 begun = self.erasure.noted(self.table, self.target, state, 0, drift)
-                self.table.commit(self.table.read().limit(0), begun, Replaced(), state)
+                commit_state(self.table, begun, state)
                 return drift
             except TableError as error:
                 # SMT528: a run has committed in the meantime, so the rows are counted again
@@ -530,7 +533,7 @@ class _TableErasure:
             )
             noted = replace(noted, rows=rows, settled=(*state.settled, settlement)[-MOST_SETTLED:])
             try:
-                self.table.commit(self.table.read().limit(0), noted, Replaced(), state)
+                commit_state(self.table, noted, state)
                 return
             except TableError as error:
                 if last or error.problems[0].code != "SMT528":

@@ -2,25 +2,21 @@
 The search happens after the commit.
 """
 
-from typing import TYPE_CHECKING
-
-from dagster_smt.chain import Chain
+from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.reports.run_report import HeldBack, RunReport
+from dagster_smt.model.schema import Schema
 from dagster_smt.model.windows.window import Window
 from dagster_smt.privacy.applied_policy import undecided
-from dagster_smt.privacy.field_paths import Steps, schema_paths
+from dagster_smt.privacy.field_paths import schema_paths
 from dagster_smt.privacy.field_scan import fields_only
 from dagster_smt.privacy.policy_stages import HELD, PolicyStage
-from dagster_smt.privacy.tags import Part, topic_matches
+from dagster_smt.privacy.tags import Part
 from dagster_smt.tables.sources import Source
 from dagster_smt.transforms.kafka.filter import Filter
 
-if TYPE_CHECKING:
-    from dagster_smt.chain import Plan
-
 
 def held_back(
-    chain: Chain, plan: "Plan", report: RunReport | None, window: Window, sample: Window, source: Source
+    chain: Chain, plan: Plan, report: RunReport | None, window: Window, sample: Window, source: Source
 ) -> list[HeldBack]:
     """Returns the fields and headers that the policy of a run removed, because it has no decision about them.
 
@@ -45,9 +41,7 @@ def held_back(
         schemas = {"value": report.before, "key": None}
     for part, schema in schemas.items():
         if schema is not None:
-            # a producer may have converted the keys of a map into fields
-            paths = list(map(fields_only, schema_paths(schema)))
-            fields += _in_schema(stages, window.topics, "key" if part == "key" else "value", paths)
+            fields += _in_schema(stages, window.topics, "key" if part == "key" else "value", schema)
     parts = _unnamed_parts(stages, report)
     if schemas["value"] is not None:
         parts &= {"headers"}  # the fields of keys and values are known from the schema
@@ -71,17 +65,17 @@ def _listed(stages: tuple[PolicyStage, ...], topics: tuple[str, ...]) -> list[He
     for stage in stages:
         if stage.alias.startswith(HELD):
             for topic in topics:
-                if not stage.topics or topic_matches(stage.topics, topic):
+                if stage.acts_on_topic(topic):
                     fields += [HeldBack(topic, stage.side, path, 0) for path in stage.paths]
     return fields
 
 
-def _in_schema(
-    stages: tuple[PolicyStage, ...], topics: tuple[str, ...], part: Part, paths: list[Steps]
-) -> list[HeldBack]:
+def _in_schema(stages: tuple[PolicyStage, ...], topics: tuple[str, ...], part: Part, schema: Schema) -> list[HeldBack]:
+    # a producer may have converted the keys of a map into fields
+    paths = list(map(fields_only, schema_paths(schema)))
     fields = []
     for topic in topics:
-        for path in undecided(stages, topic, part, paths):
+        for path in undecided(stages, topic, part, paths, schema):
             fields.append(HeldBack(topic, part, path, 0))
     return fields
 

@@ -48,9 +48,6 @@ def refused(frame: DataFrame, problems: Mapping[str, Problem], stages: int) -> D
     chain has ``stages`` stages; the records fail at the last stage.
     """
     for topic, problem in problems.items():
-        frame = _refused(frame, topic, problem, stages)
+        to_topic = F.col("__out.topic") == topic
+        frame = with_failed(frame, to_topic, stages - 1, problem, F.lit(problem.statement))
     return frame
-
-
-def _refused(frame: DataFrame, topic: str, problem: Problem, stages: int) -> DataFrame:
-    return with_failed(frame, F.col("__out.topic") == topic, stages - 1, problem, F.lit(problem.statement))

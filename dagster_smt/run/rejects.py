@@ -66,14 +66,12 @@ def first_rejects(rows: DataFrame, chain: Chain) -> list[RejectedRecord]:
 
 
 def _reject(row: dict[str, Any], chain: Chain) -> RejectedRecord:
-    converter = CONVERTERS.get(row["stage"])
-    stage, place = (converter, converter) if converter else _stage_names(chain, row["stage"])
+    stage = place = CONVERTERS.get(row["stage"], "")
+    if not stage:
+        failed_stage = chain.stages[row["stage"]]
+        stage, place = failed_stage.alias, failed_stage.place
     problem = Problem(row["code"], place, row["statement"], row["hint"], row["connect_class"])
     return RejectedRecord(row["topic"], row["partition"], row["offset"], stage, problem)
-
-
-def _stage_names(chain: Chain, index: int) -> tuple[str, str]:
-    return chain.stages[index].alias, chain.stages[index].place
 
 
 def last_stage(chain: Chain) -> int:

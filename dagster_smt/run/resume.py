@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from dagster_smt.errors import Problem, SmtError, TableError
 from dagster_smt.model.topics.state import CommittedRun, TableState
+from dagster_smt.run.commits import commit_state
 from dagster_smt.run.rows_of_connectors import check_not_given_back
 from dagster_smt.run.run_spec import Progress, RunSpec
 from dagster_smt.run.spark_failures import after_commit
 from dagster_smt.run.unmasked import run_of
 from dagster_smt.tables.sink_options import TableSink
-from dagster_smt.tables.sinks.protocol import Replaced, Table
+from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.sources import Source
 
 
@@ -114,7 +115,7 @@ def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
         number = table.next_number(state)
         committed = CommittedRun(spec.key, spec.request, number, state.window.id)
         accepted = replace(accepted, number=number, attempt=secrets.token_hex(8)).with_run(committed)
-        table.commit(table.read().limit(0), accepted, Replaced(), state)
+        commit_state(table, accepted, state)
     else:
         table.keep(accepted)
     say("accepted: the records that masks, drops and renames left unchanged are no longer on record")

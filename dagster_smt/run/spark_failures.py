@@ -110,7 +110,7 @@ def _problem(error: Exception, place: str) -> Problem:
         if module.startswith("py4j") or isinstance(error, ConnectionError):
             return _gone(place)
         return _file_system(error, place)
-    if type(error).__name__ in ("Py4JNetworkError", "Py4JError") and not hasattr(error, "java_exception"):
+    if type(error).__name__ in ("Py4JNetworkError", "Py4JError"):
         return _gone(place)
     if isinstance(error, PySparkException) or module.startswith("py4j"):
         return _of_spark(error, place)

@@ -89,8 +89,7 @@ def with_erased(
     counts_by_topic = dict(topics)
     for topic, records in erased.items():
         # if all records of a topic were left out, the topic has no counts yet
-        none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)
-        counts = counts_by_topic.get(topic, none)
+        counts = counts_by_topic.get(topic) or _no_records(stages, entries)
         counts_by_topic[topic] = replace(counts, records=counts.records + records, erased=records)
     return dict(sorted(counts_by_topic.items()))
 
@@ -104,11 +103,15 @@ def with_unread(
     """
     counts_by_topic = dict(topics)
     for part in unread:
-        none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)
-        counts = counts_by_topic.get(part.topic, none)
+        counts = counts_by_topic.get(part.topic) or _no_records(stages, entries)
         numbers = []
         for index, n in enumerate(counts.dropped):
             numbers.append(n + part.records * (index == part.stage))
         dropped = tuple(numbers)
         counts_by_topic[part.topic] = replace(counts, records=counts.records + part.records, dropped=dropped)
     return dict(sorted(counts_by_topic.items()))
+
+
+def _no_records(stages: int, entries: int) -> TopicCounts:
+    """Returns the counts of a topic without records. The chain has ``stages`` stages and ``entries`` ledger entries."""
+    return TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)

@@ -10,7 +10,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.cli.schema_arguments import read_schema
 from dagster_smt.errors import ConfigError, SmtError
 from dagster_smt.formats.protobuf import text as protobuf_text
-from dagster_smt.model.topics.topic_names import is_topic
+from dagster_smt.model.topics.topic_names import takes_records
 from dagster_smt.orchestration.definitions.op_names import op_name
 from dagster_smt.orchestration.definitions.translator import topic_keys
 from dagster_smt.orchestration.resources import SESSION_CONF
@@ -27,7 +27,7 @@ TEXTS = pytest.mark.parametrize("text_", HOSTILE.values(), ids=HOSTILE.keys())
 
 @TEXTS
 def test_a_topic_of_files_stays_below_its_folder(text_, tmp_path):
-    if is_topic(text_):
+    if takes_records(text_, "kafka"):
         assert (tmp_path / text_).resolve().parent == tmp_path.resolve()
         assert len(text_) < 250 and text_.isascii()
 

@@ -7,6 +7,7 @@ from dagster_smt.model.reports.run_report import (
     LedgerEntry,
     LedgerLine,
     RunReport,
+    SchemaUse,
     TopicCounts,
     add_up,
     joined,
@@ -73,6 +74,16 @@ def test_touched_sums_over_stages():
     assert report.touched("masked") == {"a": 4, "b": 2}
     assert report.touched("dropped") == {"a": 7}
     assert report.touched("cast") == {}
+
+
+def test_batches_of_one_run_add_up_the_records_of_each_schema():
+    batches = []
+    for uses in ([("1", 1000)], [("1", 3), ("2", 10)]):
+        schemas = tuple(SchemaUse("orders", "value", schema, records) for schema, records in uses)
+        batches.append(RunReport("orders", Window(()), sum(records for _, records in uses), schemas=schemas))
+    uses = [(use.schema, use.records) for use in joined(batches).schemas]
+    assert uses == [("1", 1003), ("2", 10)]
+    assert joined(batches[1:]).schemas == batches[1].schemas
 
 
 PLAIN = TopicCounts(10, 1, (2,), (3,))

@@ -74,6 +74,22 @@ def test_a_state_of_an_earlier_version_is_read():
     assert before is not None and before == replace(STATE, begins={}, spans={}, absent=OffsetSet(), epochs={})
 
 
+UNREAD = {
+    # the range that the first run read, where the topic begins at 4: the offsets before it
+    (4, 9): [],
+    (6, 9): [Range("orders", 0, 4, 6)],
+}
+
+
+@pytest.mark.parametrize(("held", "before"), UNREAD.items())
+@pytest.mark.parametrize("later", [[], [Range("orders", 0, 20, 30)]])
+def test_a_first_run_of_a_fixed_window_leaves_what_is_before_it_unread(held, before, later):
+    state = TableState(1, "a", "records", held=offsets_of([Range("orders", 0, *held), *later]))
+    assert state.unread == state.holes == offsets_of([Range("orders", 0, 9, 20)] if later else [])
+    assert replace(state, begins={("orders", 0): 4}).unread == offsets_of(before) | state.holes
+    assert replace(state, begins={("orders", 0): 4}, gaps=offsets_of(before)).unread == state.holes
+
+
 def test_holes_lie_between_what_is_held_and_were_in_the_source():
     assert STATE.holes == offsets_of([Range("orders", 0, 12, 20), Range("orders", 1, 5, 6)])
 

@@ -1,6 +1,7 @@
 """Policies: what a tag means for a field, which stages follow, and what a policy refuses."""
 
 import json
+import pickle
 
 import pytest
 import yaml
@@ -11,7 +12,7 @@ from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.jvm.program import kept_out
 from dagster_smt.model.topics.format import Format
 from dagster_smt.privacy.applied_policy import Subject, apply_policy, undecided, undecided_headers
-from dagster_smt.privacy.field_paths import EVERY, covers, path_steps
+from dagster_smt.privacy.field_paths import EVERY, covers, path_steps, schema_paths, text_of
 from dagster_smt.privacy.policy import policy_of, read_policy
 from dagster_smt.privacy.policy_stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
@@ -265,10 +266,35 @@ def test_declared_fields_without_a_tag_are_listed_and_a_decision_covers_what_is_
         ("/mail/", ("email",), True),
         ("a.*", ("a", "b", "c"), True),
         ("`a.b`", ("a.b",), True),
+        ("type(string)", ("a",), True),  # without a schema, a field may have any type
     ],
 )
 def test_a_path_of_a_policy_means_fields(pattern, path, means):
     assert covers(path_steps(pattern, ""), path) is means
+
+
+@pytest.mark.parametrize(
+    ("pattern", "covered"),
+    [
+        ("**.type(string)", ["customer.email", "customer.phones[*]"]),
+        ("type(int64)", ["id"]),
+        ("type(struct).email", ["customer.email"]),
+        ("customer.type(array)", ["customer.phones[*]"]),
+        ("**.logical(Timestamp)", ["seen"]),
+        ("**.type(string).x", []),
+        ("**.id", ["id"]),
+    ],
+)
+def test_a_path_that_selects_by_type_decides_only_about_fields_of_the_type(tmp_path, pattern, covered):
+    declared = parse_ddl("id BIGINT, seen TIMESTAMP, customer STRUCT<email STRING, phones ARRAY<STRING>>")
+    (tmp_path / "tags.yaml").write_text(f"topics: {{orders: {{value: {{'{pattern}': []}}}}}}", encoding="utf-8")
+    subject = Subject(("orders",), *STRINGS, declared=declared)
+    policy = apply_policy(policy_of({"rules": RULES, "tags": ["tags.yaml"]}, tmp_path), subject)
+    paths = list(schema_paths(declared))
+    others = [text_of(path) for path in paths if text_of(path) not in covered]
+    assert len(covered) + len(others) == len(paths) == 4
+    assert [decision.path for decision in policy.decisions if decision.action == "hold back"] == others
+    assert undecided(policy.stages, "orders", "value", paths, declared) == others
 
 
 @pytest.mark.parametrize(
@@ -345,14 +371,46 @@ def test_actions_are_transforms_with_their_fields(applied):
     assert '"email":"###"' in values(masked.on(parse_chain(NOTHING)), ORDER)[0]
 
 
+STARS = {"actions": {"stars": {"type": "MaskField", "options": {"replacement": "***"}}}, "rules": {"PII.*": "stars"}}
+
+
+@pytest.mark.parametrize("topics", [("orders",), ("orders", "returns-eu"), ()])
+def test_a_tombstone_passes_an_action_that_would_reject_it_in_a_chain(applied, topics):
+    chain = applied(topics=topics, untagged="keep", **STARS).on(parse_chain(NOTHING))
+    chain = pickle.loads(pickle.dumps(chain))  # as an executor gets it
+    mail = '{"id":1,"mail":"SECRET"}'
+    assert values(chain, None, mail, topic="returns-eu" if len(topics) != 1 else "orders")[0] is None
+    if len(topics) != 1:
+        assert values(chain, mail, topic="returns-eu") == ['{"id":1,"mail":"***"}']
+    assert kept_out(chain, "string") is None
+    assert agree(chain, batch_of([None, ORDER.encode(), None, mail.encode()], ("orders", "returns-eu"))) == []
+
+
+@pytest.mark.parametrize("topics", [("orders",), ()])
+def test_the_key_of_a_tombstone_is_masked_and_a_null_key_passes(tmp_path, topics):
+    (tmp_path / "tags.yaml").write_text("topics: {orders: {key: {mail: [PII.email]}}}", encoding="utf-8")
+    policy = policy_of({**STARS, "untagged": "keep", "tags": ["tags.yaml"]}, tmp_path)
+    chain = apply_policy(policy, Subject(topics, Format(), Format(), writes_keys=True)).on(parse_chain(NOTHING))
+    samples = []
+    for number, (key, value) in enumerate([(b'{"mail":"SECRET"}', None), (None, b"{}"), (b'{"mail":"SECRET"}', b"{}")]):
+        samples.append(Sample("orders", 0, number, 0, key, value, ()))
+    records = []
+    for _, steps in preview(chain, samples, Format(), Format()):
+        record = _end(steps).record
+        records.append((record.key, record.value))
+    assert records == [('{"mail":"***"}', None), (None, "{}"), ('{"mail":"***"}', "{}")]
+    assert agree(chain, batch_of([None, b"{}"] * 3, ("orders",), keys=(b'{"mail":"SECRET"}', None, None)), "json") == []
+
+
 def test_pseudonyms_and_redacted_texts_by_tag(applied, monkeypatch):
     monkeypatch.setenv("PII_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
     actions = {"pseudonymize": {"type": "Pseudonymize", "options": {"key.ring": "k1=${env:PII_KEY}"}}}
     rules = {"PII.email": "pseudonymize", "PII.text": "redact", "PII.*": "drop"}
     policy = applied(actions=actions, rules=rules)
-    chain = policy.on(parse_chain(NOTHING))
+    chain = pickle.loads(pickle.dumps(policy.on(parse_chain(NOTHING))))
     order = ORDER.replace('"note":"n"', '"note":"call a@x.example"')
     first, second = (json.loads(value) for value in values(chain, order, order))
+    assert values(chain, None) == [None]
     assert first == second and len(first["customer"]["email"]) == 32
     assert first["items"] == [{"note": "call [email]"}]
     text = repr(chain) + repr(policy) + json.dumps(chain.properties) + repr(chain.to_stages())
@@ -377,6 +435,14 @@ def test_a_chain_cannot_take_the_names_of_the_policys_stages(applied):
     chain = parse_chain([{"alias": "policy_mask", "type": "MaskField$Value", "options": {"fields": "x"}}])
     with pytest.raises(ConfigError, match=r"SMT766 transforms\.policy_mask"):
         applied().on(chain)
+
+
+def test_a_chain_cannot_take_the_names_of_the_policys_predicates(applied):
+    predicate = {"name": "policy_topics", "type": "TopicNameMatches", "options": {"pattern": "x"}}
+    chain = parse_chain([{"alias": "a", "type": "Filter", "predicate": predicate}])
+    with pytest.raises(ConfigError, match=r"SMT766 predicates\.policy_topics"):
+        applied(topics=()).on(chain)
+    assert applied().on(chain).stages[-1] == chain.stages[0], "this policy has no predicate"
 
 
 def test_the_stages_of_a_policy_are_never_twice_and_change_the_hash_of_a_chain(applied):

@@ -131,6 +131,16 @@ AVRO = [
         {"a": ("X",), "next": ()},
     ),
     ("an array of texts", record("R", one("l", {"type": "array", "items": "string"}, "PII")), {"l": ("PII",)}),
+    (
+        "a namespace that is null is the one around it",
+        record(
+            "R",
+            one("a", {"type": "array", "items": record("P", one("mail", "string", "PII"), namespace=None)}),
+            one("b", "shop.P"),
+            namespace="shop",
+        ),
+        {"a": (), "a[*].mail": ("PII",), "b": (), "b.mail": ("PII",)},
+    ),
     ("no record", "string", {}),
 ]
 
@@ -138,6 +148,23 @@ AVRO = [
 @pytest.mark.parametrize(("title", "schema", "tags"), AVRO, ids=[case[0] for case in AVRO])
 def test_tags_of_avro(title, schema, tags):
     assert tags_of(avro_fields(json.dumps(schema))) == tags
+
+
+NAMES = [
+    # the name, the namespaces of the known types Person and the namespace whose type it means
+    ("Person", ("", "shop"), "shop"),
+    ("Person", ("", "other"), ""),
+    ("shop.Person", ("shop.shop", "shop"), "shop"),
+]
+
+
+@pytest.mark.parametrize(("name", "spaces", "meant"), NAMES)
+@pytest.mark.parametrize("form", [lambda name: name, lambda name: {"type": name}, lambda name: ["null", name]])
+def test_a_name_in_avro_means_the_type_in_its_namespace_first(name, spaces, meant, form):
+    """As in Avro's Java library: `Schema.Names.get`."""
+    types = [record("Person", one("mail", "string", f"PII.{space}"), namespace=space) for space in spaces]
+    schema = record("R", one("buyer", form(name)), namespace="shop")
+    assert tags_of(avro_fields(json.dumps(schema), [*map(json.dumps, types)]))["buyer.mail"] == (f"PII.{meant}",)
 
 
 def test_types_of_references_are_known():

@@ -1,6 +1,7 @@
 """The places of an erasure: none is passed over, and one that fails hides no other. Needs no session."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -78,6 +79,30 @@ def test_a_place_that_cannot_be_listed_hides_no_other(tmp_path, monkeypatch):
         ("two", "no value is left"),
     ]
     assert not report.proven and report.rows == 1 and PERSON not in report.to_json()
+
+
+NAMES = {
+    "value.mail": "mail",
+    "value.user.id": "id",
+    "key.ids[0]": "ids",
+    "value.users[*].id": "id",
+    "value.ids[*]": "ids",
+    "value.`user.id`": "user.id",
+    "value.attrs['user.id']": "user.id",
+    "value.**.`the id`": "the id",
+    "headers.user.id": "user.id",
+}
+
+
+@pytest.mark.parametrize(("path", "name"), NAMES.items())
+def test_short_ids_are_searched_for_behind_the_last_name_of_each_path(tmp_path, path, name):
+    one = target(tmp_path)
+    spec = replace(one.erasure, records=("key", path), written=("value",))
+    one = replace(one, erasure=spec)
+    erasure = module._Erasure((one,), frozenset({"42"}), object(), "", False, print)
+    needles = erasure.needles(one, frozenset())
+    assert needles.names == {name}
+    assert needles.in_bytes(json.dumps({name: ["42"]}).encode()) == 1
 
 
 class Iceberg:

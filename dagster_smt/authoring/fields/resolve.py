@@ -143,7 +143,7 @@ def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
             yield step, values
     else:
         for step_down, child in _children(schema):
-            if _is_of(child, step):
+            if is_of(child, step):
                 yield (step_down, child)
 
 
@@ -159,7 +159,10 @@ def _matches(step: str | Match) -> Callable[[str], bool]:
     return lambda name: compiled.search(name) is not None
 
 
-def _is_of(schema: Schema, step: Step) -> bool:
+def is_of(schema: Schema, step: Step) -> bool:
+    """Returns True if a value of ``schema`` has the type that ``step`` selects. A step that selects no type, such as
+    ``[*]``, matches every type.
+    """
     if isinstance(step, OfType):
         return schema.logical is None and schema.type.name.lower() == step.type
     return not isinstance(step, OfLogical) or step.name in (schema.logical, schema.name)

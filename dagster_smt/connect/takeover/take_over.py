@@ -488,8 +488,8 @@ def _has_runs_since(state: TableState) -> bool:
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
-    """Raises an error if a connector cannot continue ``table``, for one of two reasons. The table has holes (offsets
-    between its rows that no run has read yet), or records wait for the next run. A connector has only one offset per
+    """Raises an error if a connector cannot continue ``table``, for one of two reasons. No run has read some offsets
+    before or between the rows of the table, or records wait for the next run. A connector has only one offset per
     topic-partition, so it would skip or repeat records.
 
     Raises:
@@ -497,8 +497,8 @@ def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
     """
     place = table.sink.place
     problems = []
-    if state.holes:
-        first = next(iter(state.holes.ranges()))
+    if state.unread:
+        first = next(iter(state.unread.ranges()))
         statement = f"no run has read offsets {first.start} to {first.end} of {first.topic}-{first.partition}"
         problems.append(Problem("SMT788", place, statement, "run the asset once without a fixed window"))
     if state.waiting:

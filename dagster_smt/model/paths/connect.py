@@ -110,7 +110,7 @@ def _steps(text: str) -> list[str]:
             step, at = text[at:end], end + 1
         steps.append(step)
     # as in Kafka's SingleFieldPath, a path that ends with a dot has an empty last name: "foo." is ("foo", "")
-    if text.endswith(".") and at <= len(text):
+    if text.endswith("."):
         steps.append("")
     return steps
 
@@ -153,7 +153,7 @@ def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str
 
 def _after_backticks(text: str, start: int, marks: str) -> int:
     for at in range(start + 1, len(text)):
-        if text[at] == "`" and not (text[at - 1] == "\\" and at - 1 > start):
+        if text[at] == "`" and text[at - 1] != "\\":
             # spaces before the mark are allowed, because each part is trimmed: "`a` , `b`"
             follows = text[at + 1 :].lstrip(BLANKS)[:1]
             if not follows or follows in marks or text[at + 1] in ".[":

@@ -197,7 +197,7 @@ class _JsonPathReader:
             self.at += 1
         elif self.rest[:1] != "[":
             steps.append(self.name())
-        while self.rest[:1] in (".", "[") and self.rest:
+        while self.rest[:1] in (".", "["):
             steps.append(self.step())
         return tuple(steps)
 
@@ -325,7 +325,7 @@ class _JsonPathReader:
         if not self.take("@"):
             self.refuse("a field (@.name) must follow; write the field before the operator")
         names: list[str] = []
-        while self.rest[:1] in (".", "[") and self.rest:
+        while self.rest[:1] in (".", "["):
             step = self.step()
             if isinstance(step, FilterStep):
                 self.refuse("a filter inside a filter is not supported")

@@ -78,7 +78,7 @@ def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
         if char != "`" or not (last or text[at + 1] in ends):
             step, at = step + char, at + 1
             continue
-        escaped = text[at - 1] == "\\" and at - 1 > start
+        escaped = text[at - 1] == "\\"
         if not escaped:
             return step, at + 1
         # as in Kafka's SingleFieldPath, an escaped backtick at the end closes nothing: "`a\`" is an incomplete pair

@@ -40,12 +40,12 @@ def fenced(lines: Iterable[str], language: str = "text") -> str:
     return "\n".join([f"{fence}{language}", *shown, fence])
 
 
-def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
+def table(rows: Sequence[Sequence[str]], right: bool = False) -> str:
     """Returns ``rows`` as a Markdown table. The first row is the header.
 
     Args:
         rows: Cells of Markdown.
-        right: 1 aligns the cells to the right, 0 to the left.
+        right: True to align the cells to the right.
     """
     head, *body = rows
     marks = []

@@ -586,7 +586,7 @@ def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
 
 def joined(reports: Sequence["RunReport"]) -> "RunReport":
     """Returns one report for a run that read several consecutive windows (ranges of offsets). ``reports`` contains one
-    report for each window. Counts are added. Schema and lineage come from the last window.
+    report for each window. Counts are added. The output schema and the lineage come from the last window.
     """
     last = reports[-1]
     if len(reports) == 1:
@@ -623,6 +623,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         failed=counts.all_failed,
         stages=stage_counts([(s.alias, s.transform) for s in last.stages], counts),
         ledger=ledger,
+        schemas=_schemas_of(reports),
         rejects=[reject for report in reports for reject in report.rejects],
         topics=topics,
         failures=problems_by_topic,
@@ -638,6 +639,20 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         destination_reports=_destination_reports(reports),
         way=", ".join(dict.fromkeys(r.way for r in reports if r.way)),
     )
+
+
+def _schemas_of(reports: Sequence["RunReport"]) -> tuple[SchemaUse, ...]:
+    """Returns the number of records with each schema, summed over all ``reports``."""
+    records: dict[SchemaUse, int] = {}
+    for report in reports:
+        for use in report.schemas:
+            # without its number, a use can be compared with the same use in another report
+            schema_used = replace(use, records=0)
+            records[schema_used] = records.get(schema_used, 0) + use.records
+    uses = []
+    for use, number in records.items():
+        uses.append(replace(use, records=number))
+    return tuple(uses)
 
 
 def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:

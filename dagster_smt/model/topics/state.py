@@ -249,11 +249,20 @@ class TableState:
         """Returns the end of the table's progress for each topic-partition, such as ``{("orders", 0): 100}``. ``ends``
         returns the same numbers as nested dicts.
         """
-        results = {}
-        for topic, parts in self.ends().items():
-            for p, end in parts.items():
-                results[(topic, int(p))] = end
-        return results
+        return from_topics(self.ends())
+
+    @property
+    def unread(self) -> OffsetSet:
+        """The offsets that no run has read yet, before offsets that the table holds: ``holes``, and the offsets before
+        the first of them. A table that begins at 0 has unread offsets before its first one if its first run read a
+        fixed window, such as 5 to 9.
+        """
+        passed = self.covered | self.absent
+        before = []
+        for place, intervals in passed.parts.items():
+            first = intervals[0][0]
+            before.append(Range(*place, self.begins.get(place, first), first))
+        return offsets_of(before) | self.holes
 
     @property
     def holes(self) -> OffsetSet:

@@ -9,11 +9,6 @@ INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_grou
 """The brokers' internal topics, which reject records of clients."""
 
 
-def is_topic(name: str) -> bool:
-    """Returns True if Kafka accepts ``name`` as the name of a topic."""
-    return _TOPIC.fullmatch(name) is not None
-
-
 def is_file_topic(name: str) -> bool:
     """Returns True if a folder of file topics can contain a topic called ``name``.
 

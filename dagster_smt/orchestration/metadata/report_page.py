@@ -71,7 +71,7 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
     numbers = []
     for n in cells.values():
         numbers.append(f"{n:,}")
-    counts = table([list(cells), numbers], right=len(cells))
+    counts = table([list(cells), numbers], right=True)
     if not report.way:
         return f"{head}\n\n{counts}"
     return f"{head}\n\n{counts}\n\nWay of the records: {report.way}"

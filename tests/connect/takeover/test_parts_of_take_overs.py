@@ -20,7 +20,7 @@ from dagster_smt.cli.shadow_page import shadow_page
 from dagster_smt.cli.takeover_commands import move_apart
 from dagster_smt.connect import Connector, by_table, written_component
 from dagster_smt.connect.iceberg_catalog import catalog_conf
-from dagster_smt.connect.takeover import control_topic, shadow
+from dagster_smt.connect.takeover import control_topic, shadow, take_over
 from dagster_smt.connect.takeover.audit_record import config_hash, page_of, read_record, write_record
 from dagster_smt.connect.takeover.column_comparison import column_differences, last_records
 from dagster_smt.connect.takeover.control_topic import InFlight, event_of
@@ -509,6 +509,15 @@ def test_whatever_fails_a_take_over_starts_the_connector_again(tmp_path):
     record = read_record(tmp_path)
     assert undone and record.result == "refused" and "RuntimeError" in record.problems[0]
     assert SECRET not in (tmp_path / "takeover.md").read_text()
+
+
+def test_a_connector_gets_no_table_back_before_whose_rows_records_are_unread():
+    """A run of a fixed window was the first on a new partition: the connector would go on after it."""
+    table = SimpleNamespace(sink=DeltaSink("lake/orders"))
+    state = TableState(1, "a", "columns", held=offsets_of([Range("orders", 1, 5, 10)]), begins={("orders", 1): 0})
+    with pytest.raises(TableError, match=r"SMT788 lake/orders: no run has read offsets 0 to 5 of orders-1"):
+        take_over._refuse_unfinished(table, state)
+    take_over._refuse_unfinished(table, replace(state, held=offsets_of([Range("orders", 1, 0, 10)])))
 
 
 def test_a_shadow_report_is_a_page():
