@@ -663,7 +663,8 @@ class DeltaTable:
         mode = "append"
         if replaced.everything:
             mode = "overwrite"
-            options = {**options, "overwriteSchema": "true"}
+            # the session may have set dynamic, with which partitions without new rows would keep their old rows
+            options = {**options, "overwriteSchema": "true", "partitionOverwriteMode": "static"}
             del options["mergeSchema"]
         elif replaced:
             assert self.spec.coordinates is not None
