@@ -242,9 +242,11 @@ def test_values_of_any_characters_are_searched_for_in_files(start, bound):
     """Iceberg cuts a value after 16 characters, and then takes the next greater text as the bound."""
     value = start + "\ud7ff and a rest that is longer than thirty-two characters"
     needles = Needles(frozenset({value}), frozenset({"mail"}))
-    assert count_in("part-0.parquet", parquet(note=[value, "nothing"], other=[b"nothing", value.encode()]), needles) == 2
+    rows = parquet(note=[value, "nothing"], other=[b"nothing", value.encode()])
+    assert count_in("part-0.parquet", rows, needles) == 2
     assert count_in("part-0.parquet", parquet(mail=["nothing"]), needles) == 0
-    assert count_in("0.json", json.dumps({"minValues": {"mail": value[:32]}}, ensure_ascii=False).encode(), needles) == 1
+    statistics = json.dumps({"minValues": {"mail": value[:32]}}, ensure_ascii=False)
+    assert count_in("0.json", statistics.encode(), needles) == 1
     if bound is not None:
         stream = io.BytesIO()
         rows = [{"lower_bounds": [{"key": 2, "value": bound.encode()}]}]
