@@ -8,8 +8,7 @@ import pytest
 
 from dagster_smt.model.windows.window import Range
 from dagster_smt.run import attempt
-from dagster_smt.tables.sink_options import DeltaSink
-from dagster_smt.tables.sinks.delta import DeltaTable
+from dagster_smt.tables.sinks.merge import shared_setting
 from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import World, order, window
 
@@ -36,14 +35,15 @@ def test_a_commit_that_lost_a_row_is_told_and_mended_as_the_hint_says(world, mon
     assert world.offsets() == [0, 1, 2]
 
 
-def test_commits_of_two_threads_of_a_session_both_record_windows_without_rows(spark, tmp_path):
+def test_commits_of_two_threads_of_a_session_both_record_windows_without_rows(spark):
     """The first to end must not take the setting away from the other one."""
-    one, other = (DeltaTable(spark, DeltaSink(tmp_path / name)) for name in ("one", "other"))
+    setting = shared_setting(spark, RECORDS_EMPTY_COMMITS, "false")
+    other = shared_setting(spark, RECORDS_EMPTY_COMMITS, "false")
     spark.conf.set(RECORDS_EMPTY_COMMITS, "true")
     try:
         with ExitStack() as later:
-            with one._empty_commits():
-                later.enter_context(other._empty_commits())
+            with setting:
+                later.enter_context(other)
                 assert spark.conf.get(RECORDS_EMPTY_COMMITS) == "false"
             assert spark.conf.get(RECORDS_EMPTY_COMMITS) == "false", "the other commit is still under way"
         assert spark.conf.get(RECORDS_EMPTY_COMMITS) == "true", "the user's own setting is back"

@@ -83,32 +83,29 @@ class Needles:
 
     @cached_property
     def _behind_names(self) -> "re.Pattern[bytes] | None":
-        if not self.names or not self.ids:
-            return None
-        escaped = []
-        for name in sorted(self.names):
-            escaped.append(re.escape(name.encode()))
-        names = b"|".join(escaped)
-        texts = set[bytes]()
-        for text in self.ids:
-            texts.update(_forms(text))
         # Matches "user_id": 42, "user_id": ["42" and, inside a JSON string, \"user_id\":42. The id 42 must not match
         # 421 or 42.5.
-        return _pattern(rb'\\*"(?:%s)\\*"\s*:\s*(?:\[\s*)?\\*"?(?:%%s)(?![\w.])' % names, texts)
+        return self._ids_after(rb'\\*"(?:%n)\\*"\s*:\s*(?:\[\s*)?\\*"?(?:%s)(?![\w.])')
 
     @cached_property
     def _in_paths(self) -> "re.Pattern[bytes] | None":
-        if not self.names or not self.ids:
+        # the folder of a partition, such as user_id=42
+        return self._ids_after(rb"(?<![\w])(?:%n)=(?:%s)(?![\w.])")
+
+    def _ids_after(self, form: bytes) -> "re.Pattern[bytes] | None":
+        """Returns the pattern ``form`` with the names in place of ``%n``, and the ids in place of ``%s``. Returns None
+        if there are no names or no ids.
+        """
+        if not self.names:
             return None
         escaped = []
         for name in sorted(self.names):
             escaped.append(re.escape(name.encode()))
-        names = b"|".join(escaped)
-        forms = set[bytes]()
-        for t in self.ids:
-            forms.update(_forms(t))
-        # the folder of a partition, such as user_id=42
-        return _pattern(rb"(?<![\w])(?:%s)=(?:%%s)(?![\w.])" % names, forms)
+        before, _, after = form.partition(b"%n")
+        texts = set[bytes]()
+        for text in self.ids:
+            texts.update(_forms(text))
+        return _pattern(before + b"|".join(escaped) + after, texts)
 
     @cached_property
     def cuts(self) -> frozenset[str]:
@@ -116,14 +113,15 @@ class Needles:
         formats truncate a long value in statistics to its first 16 or 32 characters. They may then replace the last
         character with a greater one, or add a character.
         """
-        cuts = set()
+        cuts = set[str]()
         for text in self.ids | self.anywhere:
             for length in _BOUNDS:
                 if len(text) > length:
                     start = text[:length]
                     # for a column's greatest value, Iceberg increments the last character, and Delta appends U+10FFFF
                     # or U+007F
-                    cuts |= {start, start[:-1] + chr(ord(start[-1]) + 1), start + "\U0010ffff", start + "\x7f"}
+                    cuts |= {start, _next_greater(start), start + "\U0010ffff", start + "\x7f"}
+        cuts.discard("")
         return frozenset(cuts)
 
     @cached_property
@@ -217,6 +215,19 @@ class Needles:
     def cut_in_bytes(self, data: bytes) -> int:
         """Returns the number of quoted strings in ``data`` that are the beginning of a person's value."""
         return sum(match[1] in self._cuts_in_bytes for match in _QUOTED.finditer(data))
+
+
+def _next_greater(text: str) -> str:
+    """Returns the string that Iceberg stores in place of ``text``, the beginning of a column's greatest value: ``text``
+    with its last character incremented. If ``text`` ends with U+10FFFF, which has no next character, Iceberg drops this
+    character, and increments the one before. If no character can be incremented, the result is empty.
+    """
+    text = text.rstrip("\U0010ffff")
+    if not text:
+        return ""
+    # U+D800 to U+DFFF are halves of surrogate pairs, which are no characters
+    after = "\ue000" if text[-1] == "\ud7ff" else chr(ord(text[-1]) + 1)
+    return text[:-1] + after
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.spark.sql import text
 from dagster_smt.tables.erasure.row_erasure import LakeTable
 from dagster_smt.tables.erasure.stored_files import files_of
 from dagster_smt.tables.maintenance.delta import vacuum_now
@@ -21,6 +20,7 @@ from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.delta_log import checkpoint, note_vacuum
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.merge import session_with, undisturbed
+from dagster_smt.tables.sinks.replaced_rows import procedure_argument
 
 # by default, OPTIMIZE leaves a file as it is if only few of its rows are deleted
 _EVERY_VECTOR = {"spark.databricks.delta.optimize.maxDeletedRowsRatio": "0"}
@@ -47,7 +47,9 @@ def purge_deleted_rows(session: SparkSession, table: LakeTable) -> str:
         return ""
     # rewrites each data file that has a delete file, and removes delete files that no data file needs any more
     options = "options => map('delete-file-threshold', '1', 'remove-dangling-deletes', 'true')"
-    call = f"CALL {table.catalog}.system.rewrite_data_files(table => {text(table.name)}, {options})"
+    call = (
+        f"CALL {table.catalog}.system.rewrite_data_files(table => {procedure_argument(session, table.name)}, {options})"
+    )
     session.sql(call).collect()
     return "rewrite_data_files: no delete file is needed"
 
@@ -145,7 +147,8 @@ def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
     if not isinstance(table, IcebergTable):
         return
     options = "options => map('rewrite-all', 'true')"
-    session.sql(f"CALL {table.catalog}.system.rewrite_data_files(table => {text(table.name)}, {options})").collect()
+    name = procedure_argument(session, table.name)
+    session.sql(f"CALL {table.catalog}.system.rewrite_data_files(table => {name}, {options})").collect()
     yield "rewrite_data_files: a manifest has listed deleted files beside others, so all files are rewritten"
     yield from _remove_past_of_iceberg(session, table)
 
@@ -158,7 +161,7 @@ def _remove_past_of_iceberg(session: SparkSession, table: IcebergTable) -> Itera
     """
     # an empty append drops manifests that list only deleted files
     session.table(table.name).limit(0).writeTo(table.name).append()
-    arguments = f"table => {text(table.name)}, use_caching => false"
+    arguments = f"table => {procedure_argument(session, table.name)}, use_caching => false"
     session.sql(f"CALL {table.catalog}.system.rewrite_manifests({arguments})").collect()
     if not table.anchor():
         hint = "launch the erasure again when no run is at work"

@@ -10,9 +10,6 @@ There is one exception: in an erasure while no run is writing, files of both kin
 """
 
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
@@ -25,7 +22,7 @@ from dagster_smt.tables.maintenance.maintenance_steps import conflicts, sizes_of
 from dagster_smt.tables.maintenance.nested import tables_inside
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.delta_log import live_files
-from dagster_smt.tables.sinks.merge import undisturbed
+from dagster_smt.tables.sinks.merge import shared_setting, undisturbed
 
 _CONFLICT = re.compile(
     r"Concurrent\w+Exception|MetadataChangedException|ProtocolChangedException"
@@ -34,12 +31,6 @@ _CONFLICT = re.compile(
 _NO_LITE = re.compile(r"DELTA_CANNOT_VACUUM_LITE")
 _LONGER = re.compile(r"low retention period|retentionDurationCheck")
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
-_UNCHECKED: dict[int, tuple[int, str | None]] = {}
-"""Maps the id of a session to a pair. The first item is the number of ``_unchecked`` blocks that are running now, with
-Delta's retention check switched off. The second item is the value that the setting of the check had before these
-blocks; None if it was not set.
-"""
-_LOCK = threading.Lock()
 
 
 class DeltaMaintenance:
@@ -113,7 +104,7 @@ class DeltaMaintenance:
         if not self.options.allow_short_retention:
             self._vacuum("", hours)
             return self._removed(before)
-        with _unchecked(self.session):
+        with shared_setting(self.session, _CHECK, "false"):
             # LITE removes only files that a commit has removed from the table, so it cannot remove the files of a
             # running job, however short the retention is
             self._vacuum("LITE", hours)
@@ -188,28 +179,3 @@ def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) ->
     hours = 0.0 if no_writers else SAFE_HOURS
     options = SmtMaintenance(retention_hours=0, allow_short_retention=True)
     return DeltaMaintenance(session, table, options).remove_files(hours).removed
-
-
-@contextmanager
-def _unchecked(session: SparkSession) -> Iterator[None]:
-    """Switches off Delta's retention check in ``session`` while the block runs.
-
-    All threads of a session share its settings. If several such blocks run at the same time, the last one to end
-    restores the setting.
-    """
-    key = id(session)
-    with _LOCK:
-        users, before = _UNCHECKED.get(key, (0, session.conf.get(_CHECK, None)))
-        _UNCHECKED[key] = (users + 1, before)
-        session.conf.set(_CHECK, "false")
-    try:
-        yield
-    finally:
-        with _LOCK:
-            users, before = _UNCHECKED.pop(key)
-            if users > 1:
-                _UNCHECKED[key] = (users - 1, before)
-            elif before is None:
-                session.conf.unset(_CHECK)
-            else:
-                session.conf.set(_CHECK, before)

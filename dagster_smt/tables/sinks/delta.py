@@ -11,7 +11,6 @@ into a table property.
 
 import re
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,7 +34,15 @@ from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import delta_history, delta_layout
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import is_absent, last_commit
-from dagster_smt.tables.sinks.merge import REPEATED, Merge, merge_statement, session_with, undisturbed, view_of
+from dagster_smt.tables.sinks.merge import (
+    REPEATED,
+    Merge,
+    merge_statement,
+    session_with,
+    shared_setting,
+    undisturbed,
+    view_of,
+)
 from dagster_smt.tables.sinks.protocol import (
     MOST_FOREIGN,
     ForeignCommit,
@@ -85,12 +92,6 @@ _NO_TABLE = re.compile(
 _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
-_RECORDING: dict[int, tuple[int, str | None]] = {}
-"""Maps the ``id()`` of a Spark session to a pair. The first item is the number of ``with`` blocks of ``_empty_commits``
-that this session is running now. The second item is the value that the setting ``EMPTY_COMMITS`` had before these
-blocks; None if it was not set.
-"""
-_RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
 """To find commits of other writers, a run searches this number of the latest commits."""
@@ -433,7 +434,8 @@ class DeltaTable:
 
     def _write(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
         table = self.schema()
-        with self._conflicts(), self._empty_commits():
+        # so that Delta writes a commit even if there are no rows
+        with self._conflicts(), shared_setting(self.session, delta_history.EMPTY_COMMITS, "false"):
             if table is None:
                 self._make(frame, state, replaced)
             elif replaced.everything:
@@ -556,7 +558,7 @@ class DeltaTable:
                     if not self._make_empty(frame) and self.schema() is None:
                         self._save(frame.limit(0).write.format("delta").mode("append"))
                     self._add_columns(frame.schema)
-                    self.session.sql(f"{merge} WHEN NOT MATCHED THEN INSERT {inserted}").collect()
+                    self._change(f"{merge} WHEN NOT MATCHED THEN INSERT {inserted}")
                     return
                 except Exception as error:  # raised by PySpark or by Py4J, depending on the session
                     if not _CONFLICT.search(str(error)):
@@ -663,7 +665,8 @@ class DeltaTable:
         mode = "append"
         if replaced.everything:
             mode = "overwrite"
-            options = {**options, "overwriteSchema": "true"}
+            # the session may have set dynamic, with which partitions without new rows would keep their old rows
+            options = {**options, "overwriteSchema": "true", "partitionOverwriteMode": "static"}
             del options["mergeSchema"]
         elif replaced:
             assert self.spec.coordinates is not None
@@ -676,6 +679,11 @@ class DeltaTable:
                 writer.saveAsTable(self.spec.table)
             else:
                 writer.save(str(self.spec.path))
+
+    def _change(self, statement: str) -> None:
+        """Runs ``statement``, which commits to the table. The commit gets no settings of another thread."""
+        with undisturbed(self.session):
+            self.session.sql(statement).collect()
 
     def _evolve(self, table: StructType, schema: StructType) -> None:
         """Prepares the table for rows with the columns in ``schema``. If a new name contains special characters, such
@@ -691,17 +699,16 @@ class DeltaTable:
         if wider:
             properties["delta.enableTypeWidening"] = "true"
         if properties:
-            pairs = ", ".join(f"'{k}' = '{v}'" for k, v in properties.items())
-            self.session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({pairs})")
+            self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({delta_layout.pairs(properties)})")
         for path, kind in wider:
-            self.session.sql(f"ALTER TABLE {self.name} ALTER COLUMN {path} TYPE {kind.simpleString()}")
+            self._change(f"ALTER TABLE {self.name} ALTER COLUMN {path} TYPE {kind.simpleString()}")
 
     def _repeat_state(self, state: TableState) -> None:
         properties = self._properties()
         # the log keeps all commits, so the state in the commit's userMetadata cannot get lost
         if properties.get(_CLEAN_UP, "true") == "false":
             return
-        self.session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{PROPERTY}' = '{packed(state.to_text())}')")
+        self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{PROPERTY}' = '{packed(state.to_text())}')")
 
     @contextmanager
     def _conflicts(self) -> Iterator[None]:
@@ -717,30 +724,6 @@ class DeltaTable:
                 raise repeated_keys(self.spec.place) from None
             self._refuse_without_delta(error)
             raise
-
-    @contextmanager
-    def _empty_commits(self) -> Iterator[None]:
-        """Changes a setting of the session while the ``with`` block runs, so that Delta writes a commit even if there
-        are no rows.
-
-        Threads that use the same session share this setting. So the block that ends last restores the setting.
-        """
-        session = id(self.session)
-        with _RECORDING_LOCK:
-            users, before = _RECORDING.get(session, (0, self.session.conf.get(delta_history.EMPTY_COMMITS, None)))
-            _RECORDING[session] = (users + 1, before)
-            self.session.conf.set(delta_history.EMPTY_COMMITS, "false")
-        try:
-            yield
-        finally:
-            with _RECORDING_LOCK:
-                users, before = _RECORDING.pop(session)
-                if users > 1:
-                    _RECORDING[session] = (users - 1, before)
-                elif before is None:
-                    self.session.conf.unset(delta_history.EMPTY_COMMITS)
-                else:
-                    self.session.conf.set(delta_history.EMPTY_COMMITS, before)
 
     def _check_session(self) -> None:
         """Raises an error if the session lacks Delta. Without this check, it would seem that the table does not

@@ -6,9 +6,10 @@ import re
 import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -27,6 +28,11 @@ _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
 """A thread holds this lock while it changes the settings of a session for one ``MERGE``. So no other thread writes with
 these settings. A thread may take the lock twice, because ``undisturbed`` and ``standard_assignment`` are used together.
+"""
+_SHARED: dict[tuple[int, str], tuple[int, str | None]] = {}
+"""Maps a pair (the ``id()`` of a Spark session, and the name of a setting) to another pair. The first item is the
+number of ``shared_setting`` blocks that are running now. The second item is the value that the setting had before these
+blocks; None if it was not set.
 """
 
 
@@ -211,9 +217,11 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
         return
     own = session.newSession()
     for name, value in settings_of(session).items():
-        # setting a static setting, such as the folder of the warehouse, raises an error
-        if own.conf.isModifiable(name):
-            own.conf.set(name, value)
+        if own.conf.get(name, None) != value:
+            # Setting a static setting, such as the folder of the warehouse, raises an error. isModifiable does not tell
+            # static settings from settings that Spark does not know, such as spark.sql.catalog.x.
+            with suppress(AnalysisException):
+                own.conf.set(name, value)
     # a new session begins in Spark's own catalog, where the name of the table may mean another table
     own.catalog.setCurrentCatalog(session.catalog.currentCatalog())
     if database := session.catalog.currentDatabase():  # a catalog of Iceberg may have none
@@ -234,6 +242,30 @@ def undisturbed(session: SparkSession) -> Iterator[None]:
         return
     with _SETTINGS:
         yield
+
+
+@contextmanager
+def shared_setting(session: SparkSession, name: str, value: str) -> Iterator[None]:
+    """Sets the setting ``name`` of ``session`` to ``value`` while the block runs. Other threads may do the same.
+
+    All threads of a session share its settings. If several such blocks run at the same time, the last one to end
+    restores the setting.
+    """
+    key = (id(session), name)
+    # with the lock of session_with, which restores the settings that it has read
+    with _SETTINGS:
+        users, before = _SHARED.get(key, (0, session.conf.get(name, None)))
+        _SHARED[key] = (users + 1, before)
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        with _SETTINGS:
+            users, before = _SHARED.pop(key)
+            if users > 1:
+                _SHARED[key] = (users - 1, before)
+            else:
+                _restore(session, name, before)
 
 
 @contextmanager
@@ -263,7 +295,11 @@ def _set_for_a_while(session: SparkSession, settings: dict[str, str]) -> Iterato
         yield
     finally:
         for name, old in before.items():
-            if old is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, old)
+            _restore(session, name, old)
+
+
+def _restore(session: SparkSession, name: str, before: str | None) -> None:
+    if before is None:
+        session.conf.unset(name)
+    else:
+        session.conf.set(name, before)

@@ -227,3 +227,28 @@ def test_short_texts_are_searched_for_only_where_a_person_is_named():
     ]
     assert NEEDLES.short == {"4711"}
     assert NEEDLES.floats == {4711.0} and Needles(frozenset({"nan", "inf", "x", "1e3"}), frozenset()).floats == {1000.0}
+
+
+@pytest.mark.parametrize(
+    ("start", "bound"),
+    [
+        ("anna.with.a.nam\ud7ff", "anna.with.a.nam\ue000"),  # the code points in between are no characters
+        ("anna.with.a.nam\U0010ffff", "anna.with.a.nan"),  # no character is greater
+        ("anna.with.a.n\ud7ff" + 2 * "\U0010ffff", "anna.with.a.n\ue000"),
+        (16 * "\U0010ffff", None),
+    ],
+)
+def test_values_of_any_characters_are_searched_for_in_files(start, bound):
+    """Iceberg cuts a value after 16 characters, and then takes the next greater text as the bound."""
+    value = start + "\ud7ff and a rest that is longer than thirty-two characters"
+    needles = Needles(frozenset({value}), frozenset({"mail"}))
+    rows = parquet(note=[value, "nothing"], other=[b"nothing", value.encode()])
+    assert count_in("part-0.parquet", rows, needles) == 2
+    assert count_in("part-0.parquet", parquet(mail=["nothing"]), needles) == 0
+    statistics = json.dumps({"minValues": {"mail": value[:32]}}, ensure_ascii=False)
+    assert count_in("0.json", statistics.encode(), needles) == 1
+    if bound is not None:
+        stream = io.BytesIO()
+        rows = [{"lower_bounds": [{"key": 2, "value": bound.encode()}]}]
+        fastavro.writer(stream, fastavro.parse_schema(MANIFEST), rows, metadata={"schema": COLUMNS})
+        assert count_in("m.avro", stream.getvalue(), needles) == 1

@@ -5,9 +5,13 @@ import threading
 import pytest
 
 from dagster_smt.errors import TableError
+from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import Range
 from dagster_smt.orchestration.components.table_models import sink_of
 from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.protocol import Replaced
+from tests.hostile_settings import under
 from tests.tables.sinks.kinds import NOTHING, state
 
 LAYOUTS = [
@@ -73,3 +77,34 @@ def test_options_in_yaml(tmp_path):
     assert [field.text for field in sink.layout.partition_by] == ["day(at)"]
     assert (sink.layout.properties, sink.layout.comment) == ({"a": "b"}, "c")
     assert sink.layout.target_file_size == 2**30
+
+
+@pytest.mark.parametrize(
+    ("sink", "options"),
+    [*LAYOUTS, (DeltaSink, {"partition_by": ["name"]}), (DeltaSink, {}), (IcebergSink, {"partition_by": ["name"]})],
+)
+def test_a_rebuild_removes_all_rows_if_spark_overwrites_only_partitions_with_new_rows(spark, tmp_path, sink, options):
+    table = open_table(spark, sink(tmp_path / "table", "columns", **options))
+    with under(spark, {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
+        table.commit(rows(spark, 1, 2), state(1), NOTHING, None)
+        table.commit(rows(spark, 2), state(2), Replaced(everything=True), state(1))
+        assert ids(table) == [2]
+        table.commit(rows(spark, 3), state(3), NOTHING, state(2))
+    assert ids(table) == [2, 3]
+
+
+@pytest.mark.parametrize("sink", [DeltaSink, IcebergSink])
+@pytest.mark.parametrize("options", [{"partition_by": ["day(at)"]}, {"partition_by": ["name"]}])
+def test_replaced_ranges_go_if_spark_overwrites_only_partitions_with_new_rows(spark, tmp_path, sink, options):
+    """The rows 1 and 2 are of one range, and each has a partition. Only the partition of 2 gets a new row."""
+    table = open_table(spark, sink(tmp_path / "table", "columns", **options))
+    replaced = Replaced(offsets=offsets_of([Range("orders", 0, 1, 3)]))
+    with under(spark, {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
+        table.commit(of_topic(rows(spark, 1, 2, 3)), state(1), NOTHING, None)
+        table.commit(of_topic(rows(spark, 2)), state(2), replaced, state(1))
+    assert ids(table) == [2, 3]
+
+
+def of_topic(frame):
+    columns = ("*", "'orders' AS _source_topic", "0 AS _source_partition", "CAST(id AS BIGINT) AS _source_offset")
+    return frame.selectExpr(*columns)
