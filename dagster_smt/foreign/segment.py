@@ -152,7 +152,7 @@ class ForeignSegment:
                     return {**lost, **self._halves([records[number] for number in waiting], waiting, died)}
                 # without this record, the others run again from the first stage
                 place = waiting.pop(died.record)
-                lost[place] = Lost(died.stage or 0, self._problem_of(died))
+                lost[place] = self._loss_of(died)
         else:
             answers = []
         for number, answer in zip(waiting, answers, strict=True):
@@ -166,12 +166,21 @@ class ForeignSegment:
         necessary if the process could not report the record, for example after ``Runtime.halt`` or a lack of memory.
         """
         if len(records) == 1:
-            return {numbers[0]: Lost(self.operations[0][0], self._problem_of(died))}
+            return {numbers[0]: self._loss_of(died)}
         lost, middle = {}, len(records) // 2
         for part in (slice(0, middle), slice(middle, None)):
             for number, loss in self.run(records[part]).items():
                 lost[numbers[part][number]] = loss
         return lost
+
+    def _loss_of(self, died: HostDiedError) -> Lost:
+        """Returns the loss of the record at which the host (the Java process) has ended. If the stage is unknown, the
+        record fails at the first stage of the segment.
+        """
+        stage = died.stage
+        if stage is None:
+            stage = self.operations[0][0]
+        return Lost(stage, self._problem_of(died))
 
     def _problem_of(self, died: HostDiedError) -> Problem:
         if died.why == "timeout":

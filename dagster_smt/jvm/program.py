@@ -125,9 +125,16 @@ def _program(chain: Chain, key_format: str, place: str) -> dict[str, Any]:
         "stages": list(_stages(chain, firsts, key_format)),
     }
     if place:
-        pattern, refused = names_of(place)
-        program["topics"] = {"pattern": pattern, "refused": sorted(refused)}
+        program["topics"] = topic_names(place)
     return program
+
+
+def topic_names(place: str) -> dict[str, Any]:
+    """Returns the JSON program for ``TopicNames.java``. With this program, Java tests to which topics records can be
+    written. ``place`` is ``kafka``, or ``file_topics`` for topics in a folder.
+    """
+    pattern, refused = names_of(place)
+    return {"pattern": pattern, "refused": sorted(refused)}
 
 
 def _stages(chain: Chain, firsts: Sequence[int], key_format: str) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -31,12 +32,13 @@ def chain_of_kafka(*stages, **more):
     return parse_chain({"stages": listed, "engine": "connect", **more})
 
 
-def evaluated(frame, chain, value="json", key="string", *, whole=True):
-    """Returns the evaluated frame and the way that it takes."""
+def evaluated(frame, chain, value="json", key="string", *, whole=True, place=""):
+    """Returns the evaluated frame and the way that it takes. ``place`` is the kind of topics that are written."""
     ways = []
     plan = plan_chain(chain, None, None, topics=("raw.eu", "raw.us"), typed=False)
     formats = Formats(Format(key), Format(value))
-    return evaluate(frame, plan, formats, "records", whole=whole, note=ways.append), ways[0]
+    written = replace(formats, place=place)
+    return evaluate(frame, plan, formats, "records", written, whole=whole, note=ways.append), ways[0]
 
 
 def rows_of(frame):
@@ -57,15 +59,15 @@ def rows_of(frame):
     return results
 
 
-def check_ways(spark, chain, values, monkeypatch, form="json", key_form="string", call=CALL, **others):
+def check_ways(spark, chain, values, monkeypatch, form="json", key_form="string", call=CALL, place="", **others):
     """Compares both ways; returns the rows of Spark's JVM."""
     frame = frame_of(spark, values, **{"headers": None, **others})
-    there, way = evaluated(frame, chain, form, key_form)
+    there, way = evaluated(frame, chain, form, key_form, place=place)
     assert way is RECORDS_IN_KAFKAS_CLASSES and lane_calls(physical_plan(there), call)
     rows = rows_of(there)
     with monkeypatch.context() as patch:
         patch.setenv(VARIABLE, "off")
-        here, way = evaluated(frame, chain, form, key_form)
+        here, way = evaluated(frame, chain, form, key_form, place=place)
         assert way is RECORDS_IN_PYTHON and not lane_calls(physical_plan(here), call)
         assert rows == rows_of(here)
     return rows
@@ -89,7 +91,7 @@ ROUTES = chain_of_kafka(
     ("DropHeaders", {"headers": "old"}),
     ("RegexRouter", {"regex": "raw\\.(.*)", "replacement": "clean.$1"}),
     ("HeaderFrom$Value", {"fields": "b", "headers": "b", "operation": "copy"}),
-    ("RegexRouter", {"regex": "(.*)us", "replacement": "${1}u s"}),
+    ("RegexRouter", {"regex": "(.*)us", "replacement": "$1u s"}),
 )
 HEADERS = [
     ("old", bytearray(b"1")),
@@ -114,10 +116,27 @@ def test_kafkas_classes_in_sparks_jvm(spark, monkeypatch):
 
 def test_topics_and_headers(spark, monkeypatch):
     """The second router gives half of the records a topic that Kafka does not take."""
-    rows = check_ways(spark, ROUTES, [*RECORDS, b"{"], monkeypatch, headers=HEADERS)
+    rows = check_ways(spark, ROUTES, [*RECORDS, b"{"], monkeypatch, place="kafka", headers=HEADERS)
     assert {row["__out"]["topic"] for row in rows if row["__out"]} == {"clean.eu"}
     (headers,) = {str(row["__out"]["headers"][:4]) for row in rows if row["__out"]}
     assert "'key': 'a'" in headers and "old" not in headers
+
+
+TOPICS = {
+    "a name that Kafka refuses": ("u s", {"kafka": False, "file_topics": False, "": True}),
+    "a hidden name": (".x", {"kafka": True, "file_topics": False, "": True}),
+    "a name that is too long": ("x" * 250, {"kafka": False, "file_topics": False, "": True}),
+    "a topic of the broker": ("__consumer_offsets", {"kafka": False, "file_topics": True, "": True}),
+}
+
+
+@pytest.mark.parametrize("place", ["kafka", "file_topics", ""])
+@pytest.mark.parametrize(("topic", "taken"), TOPICS.values(), ids=TOPICS)
+def test_a_topic_that_takes_no_records_fails_the_record(spark, monkeypatch, topic, taken, place):
+    chain = chain_of_kafka(("RegexRouter", {"regex": "raw\\.us", "replacement": topic}))
+    rows = check_ways(spark, chain, [b'{"a":1}', b'{"a":2}'], monkeypatch, place=place)
+    outcomes = [(row["__problem"]["code"] if row["__problem"] else row["__out"]["topic"]) for row in rows]
+    assert sorted(outcomes) == sorted(["raw.eu", topic if taken[place] else "SMT464"])
 
 
 @pytest.mark.long

@@ -4,15 +4,20 @@ import json
 import time
 from contextlib import closing
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
+from dagster_smt.authoring.foreign_settings import ForeignSettings
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.foreign.check import check_options
+from dagster_smt.foreign.host import HostDiedError
+from dagster_smt.foreign.segment import Classes, ForeignSegment
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
+from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
 from dagster_smt.privacy.patterns import is_personal
 from tests.foreign.jar import KAFKA, chain_of, interpreter_of, outcomes, ran
@@ -92,6 +97,22 @@ def test_a_class_that_never_returns_fails_its_record_alone(jar):
     results = ran(chain_of(jar, "Hangs", stage_timeout_ms=500), [PLAIN, MARKED, PLAIN])
     assert [r[0] is None for r in results] == [True, False, True]
     assert problem(results[1]).code == "SMT491" and time.monotonic() - began < 20
+
+
+DEATHS = {
+    "a stage": (HostDiedError("exit", 0, 3), 3, "SMT492"),
+    "no stage": (HostDiedError("timeout", 0), 2, "SMT491"),
+    "no record": (HostDiedError(), 2, "SMT492"),
+}
+
+
+@pytest.mark.parametrize(("died", "stage", "code"), DEATHS.values(), ids=DEATHS)
+def test_a_record_at_which_the_process_ends_fails_at_a_stage_of_its_segment(monkeypatch, died, stage, code):
+    """The segment begins at stage 2; the process that ends may not know how far it came."""
+    segment = ForeignSegment([[2], [3]], {}, Classes(()), ForeignSettings())
+    monkeypatch.setattr(segment, "_answers", Mock(side_effect=died))
+    (loss,) = segment.run([Record("t")]).values()
+    assert (loss.stage, loss.problem.code) == (stage, code)
 
 
 def test_each_chain_of_a_process_has_its_own_limit(jar):

@@ -174,3 +174,23 @@ def test_envelopes_are_what_python_makes_of_them(spark, monkeypatch):
     rest = evaluate(frame, plan, table, "columns", forms=forms, whole=False).persist()
     assert rows_of(with_left(rest, left_records(rest, plan, table))) == want
     rest.unpersist()
+
+
+HOIST = {"transforms": "h", "transforms.h.type": "HoistField$Value", "transforms.h.field": "all"}
+NULLS = {
+    "a null and an odd envelope": ([ENVELOPES[0], ENVELOPES[4], None], 0),
+    "a null": ([ENVELOPES[0], None], 0),
+    "an odd envelope": ([ENVELOPES[0], ENVELOPES[4]], 1),
+}
+
+
+@pytest.mark.parametrize(("values", "schemas"), NULLS.values(), ids=NULLS)
+def test_python_reads_the_envelopes_if_a_stage_sees_a_null(spark, values, schemas):
+    topics = ("raw.eu", "raw.us")
+    table = TopicTable(FileTopics("topics"), topics=topics, value=Format("envelope"))
+    frame = frame_of(spark, values)
+    forms = window_forms(frame, table)
+    plan = plan_forms(parse_chain(HOIST), forms.forms, topics=topics)
+    assert len(by_schema(spark, plan, table, forms)) == schemas
+    want = rows_of(evaluate(frame, plan, table, "columns"))
+    assert rows_of(evaluate(frame, plan, table, "columns", forms=forms)) == want

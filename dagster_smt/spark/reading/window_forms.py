@@ -88,11 +88,12 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
         table: The topic table of the records. The format of the values is one of ``SELF_DESCRIBED``.
     """
     rows, cut = _most_used(schema_texts(frame, table))
+    # Nulls are visible only in SQL's rows: the Python function skips them, and a cut list may lack them. So this comes
+    # before Python counts again.
+    nulls = cut or not _in_sql(frame, table) or any(row.value is None for row in rows)
     # One such envelope is enough to count again in Python, because the marker does not say which schema it has.
     if any(_ODD in (row.key, row.value) for row in rows):
-        rows, cut = _most_used(schema_texts(frame, table, lane=False))
-    # Nulls are visible only in SQL's rows: the Python function skips them, and a cut list may lack them.
-    nulls = cut or not _in_sql(frame, table) or any(row.value is None for row in rows)
+        rows, _ = _most_used(schema_texts(frame, table, lane=False))
     return replace(_forms_of_rows(rows, table), nulls=nulls)
 
 

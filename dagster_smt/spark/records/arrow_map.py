@@ -109,6 +109,15 @@ class ArrowMap:
         key, value = self.written.key != self.key, self.written.value != self.value
         return (KEY_DIRTY if key else 0) | (VALUE_DIRTY if value else 0)
 
+    @property
+    def place(self) -> str:
+        """The kind of topics to which records are written, as in ``Formats``. It is empty if records are not written to
+        topics.
+        """
+        if self.written is None:
+            return ""
+        return self.written.place
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return closed_at_end(BatchRunner(self), batches)
 

@@ -8,6 +8,7 @@ host.
 """
 
 import base64
+import json
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +18,7 @@ from dagster_smt.foreign.kafkas_classes import only_kafkas, runs_in_jvm
 from dagster_smt.foreign.segment import Classes, operation, thrown
 from dagster_smt.foreign.wire import encoder
 from dagster_smt.jvm.availability import has_lane
+from dagster_smt.jvm.program import topic_names
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.environment import is_connect
 from dagster_smt.spark.executors import on_a_cluster
@@ -30,8 +32,8 @@ _OLDEST_JAVA = 17
 
 
 def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
-    """Returns the setup for the Java class ``ConnectStages``: a text with the stages, the formats and the paths of the
-    jars. Returns None if the stages must run in a separate Java process, the host.
+    """Returns the setup for the Java class ``ConnectStages``: a text with the stages, the formats, the names of topics
+    and the paths of the jars. Returns None if the stages must run in a separate Java process, the host.
     """
     if not runs_in_jvm(job.chain, job.key, job.value) or job.rewritten or job.registered or not _takes(session):
         return None
@@ -59,7 +61,9 @@ def _setup(job: ArrowMap, classes: Classes) -> str:
     retries = [settings.retry_timeout_ms, settings.retry_delay_max_ms]
     stages = encoder.encode([job.key.kind, job.value.kind, jars, *retries, operations])
     numbers = [BITS, job.words, *first_entries(job.chain)]
-    return "\n".join([base64.b64encode(stages).decode(), ",".join(map(str, numbers)), *map(str, classes.connect)])
+    topics = json.dumps(topic_names(job.place) if job.place else None)
+    lines = [base64.b64encode(stages).decode(), ",".join(map(str, numbers)), topics, *map(str, classes.connect)]
+    return "\n".join(lines)
 
 
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:

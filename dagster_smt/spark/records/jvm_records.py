@@ -66,8 +66,7 @@ def _formats(job: ArrowMap) -> tuple[str, str]:
     chain does not read keys. The second is the destination of the records; it is empty if records are not written to
     topics.
     """
-    place = job.written.place if job.written is not None else ""
-    return job.key.kind if _is_read(job) else "", place
+    return job.key.kind if _is_read(job) else "", job.place
 
 
 def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:

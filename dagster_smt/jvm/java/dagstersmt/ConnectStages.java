@@ -1,5 +1,8 @@
 package dagstersmt;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.File;
 import java.net.MalformedURLException;
 import java.net.URL;
@@ -8,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -19,12 +21,12 @@ import org.apache.spark.unsafe.types.UTF8String;
  *
  * <p>A setup is a text of lines. The first line contains the stages, as {@code foreign.LocalStages} reads them. The
  * second line contains the number of bits in a word, the number of words, and the bit of the ledger for each stage,
- * separated by commas. The other lines are Connect's jars.
+ * separated by commas. The third line contains the names for {@link TopicNames}, as JSON; it is null if the records
+ * are not written to topics. The other lines are Connect's jars.
  */
 final class ConnectStages {
   private static final String SHARED = "dagstersmt.ConnectRow";
   private static final String MAIN = "dagstersmt.foreign.LocalStages";
-  private static final Pattern TOPIC = Pattern.compile("[a-zA-Z0-9._-]{1,249}");
   /** The class loaders by their jars. Loaders are kept, so that Java compiles the classes only once. */
   private static final Map<List<String>, ClassLoader> LOADERS = new ConcurrentHashMap<>();
   private final ConnectRow.Stages connect;
@@ -32,6 +34,10 @@ final class ConnectStages {
   private final int bitsOfWord;
   private final int words;
   private final int[] bits;
+
+  /** The topics to which records can be written. Null if records are not written to topics. */
+  private final TopicNames topicNames;
+
   private UTF8String topic;
   private String topicText;
   private String lastTopic;
@@ -46,7 +52,17 @@ final class ConnectStages {
     for (int n = 0; n < bits.length; n++) {
       bits[n] = Integer.parseInt(numbers[n + 2]);
     }
-    connect = opened(lines.get(0), lines.subList(2, lines.size()));
+    topicNames = topicNames(lines.get(2));
+    connect = opened(lines.get(0), lines.subList(3, lines.size()));
+  }
+
+  private static TopicNames topicNames(String json) {
+    try {
+      JsonNode names = new ObjectMapper().readTree(json);
+      return names.isNull() ? null : new TopicNames(names);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException(e);
+    }
   }
 
   /** Returns the record for {@link #run}. The caller fills it in. */
@@ -66,7 +82,7 @@ final class ConnectStages {
         return false;
       }
     }
-    return connect.run(row) && isTopic(row.topic);
+    return connect.run(row) && (topicNames == null || row.status != ConnectRow.KEPT || topicNames.takes(row.topic));
   }
 
   /** Closes the stages. */
@@ -140,12 +156,6 @@ final class ConnectStages {
       topicText = name.toString();
     }
     return topicText;
-  }
-
-  /** Returns true if Kafka accepts the name for a topic. A dropped record has no topic. */
-  boolean isTopic(String name) {
-    return name == null || name.equals(topicText) || name.equals(lastTopic)
-        || TOPIC.matcher(name).matches() && !name.equals(".") && !name.equals("..");
   }
 
   /** Returns the topic after the stages. */

@@ -107,8 +107,8 @@ final class Program {
       }
       number++;
     }
-    if (topicNames != null) {
-      topicNames.check(row.topic());
+    if (topicNames != null && !topicNames.takes(row.topic())) {
+      throw Left.LEFT;
     }
     write();
     return KEPT;

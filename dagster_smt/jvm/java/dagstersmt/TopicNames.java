@@ -5,7 +5,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** Tests the names of topics to which records can be written. */
+/** Tests the names of topics to which records can be written. Python sends the names of a kind of topics as JSON. */
 final class TopicNames {
   private final Pattern pattern;
   private final Set<String> refused = new HashSet<>();
@@ -18,13 +18,18 @@ final class TopicNames {
     names.get("refused").forEach(name -> refused.add(name.asText()));
   }
 
-  void check(String topic) {
+  /** Returns true if records can be written to the topic. */
+  boolean takes(String topic) {
+    if (topic == null) {
+      return false;
+    }
     if (topic.equals(last)) {
-      return;
+      return true;
     }
     if (refused.contains(topic) || !pattern.matcher(topic).matches()) {
-      throw Left.LEFT;
+      return false;
     }
     last = topic;
+    return true;
   }
 }

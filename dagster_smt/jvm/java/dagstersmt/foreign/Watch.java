@@ -45,6 +45,7 @@ final class Watch {
      */
     void record(int number) {
         record = number;
+        stage = -1; // the stage of the record before is over
         since = System.currentTimeMillis();
         paused = false;
     }
