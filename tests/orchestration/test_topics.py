@@ -267,6 +267,30 @@ def test_of_partitions_those_that_are_behind_run(tmp_path, instance):
     assert len({r.run_key for r in result.run_requests}) == 2
 
 
+def test_the_report_of_a_quiet_topic_counts_however_often_others_report(tmp_path, instance):
+    for topic in ("orders.a", "orders.b"):
+        add(tmp_path, topic)
+    instance.add_dynamic_partitions("topics", ["orders.a", "orders.b"])
+    materialize(instance, "orders.b")
+    for _ in range(25):
+        materialize(instance, "orders.a")
+    orders = asset(tmp_path)
+    assert tick(build_lag_sensor(orders, table(tmp_path)), instance, orders).skip_reason
+    add(tmp_path, "orders.b")
+    assert spans(tick(build_lag_sensor(orders, table(tmp_path)), instance, orders)) == [("orders.b", "orders.b")]
+
+
+def test_an_observation_without_end_offsets_hides_no_report(tmp_path, instance):
+    add(tmp_path, "orders.a", 3)
+    orders = asset(tmp_path, None)
+    for end in (2, 3):
+        tell = {"dagster_smt/end_offsets": {"orders.a": {"0": end}}}
+        instance.report_runless_asset_event(dg.AssetObservation(KEY, metadata=tell))
+    for _ in range(25):  # such as those of a maintenance job
+        instance.report_runless_asset_event(dg.AssetObservation(KEY, metadata={"dagster_smt/files": 1}))
+    assert tick(build_lag_sensor(orders, table(tmp_path)), instance, orders).skip_reason
+
+
 def test_a_topic_that_was_made_anew_is_behind_whatever_was_told(tmp_path, instance):
     add(tmp_path, "orders.a", 2)
     orders = asset(tmp_path, None)

@@ -8,7 +8,7 @@ topics have vanished from the cluster. If the cursor is lost, it reports these t
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -36,7 +36,8 @@ _UNFINISHED = [
     dg.DagsterRunStatus.CANCELING,
 ]
 _MOST_NAMES = 20  # the largest number of topics in a message
-_PAGE = 500
+_PAGE = 500  # the largest number of events, or of partition keys, in a query
+_LEAST_PAGE = 10
 
 
 @dataclass(frozen=True)
@@ -385,7 +386,7 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
         known = _known_keys(context, spec.partitions)
     else:
         known = []
-    ends, last = _reported(context, spec, len(known))
+    ends, last = _reported(context, spec, known)
     late, stored = _unread(spec, known, ends)
     # ``last`` is 0.0 if the table has no report yet, so that the table is old at once
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
@@ -434,28 +435,63 @@ def _unread(
     return late, stored
 
 
-def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:
+def _reported(context: dg.SensorEvaluationContext, spec: _Behind, known: Sequence[str]) -> tuple[dict[str, Any], float]:
     """Returns two items: the end offsets that the table of ``spec`` last reported for each topic, and the time of the
-    newest report, which is 0.0 if there is no report.
+    newest report, which is 0.0 if there is no report. ``known`` are the partition keys of the asset.
     """
+    keys: Sequence[str | None] = known if spec.partitions is not None else [None]
+    reports: list[dg.EventLogRecord] = []
+    for first in range(0, len(keys), _PAGE):
+        chunk, since = keys[first : first + _PAGE], None
+        materialized = list(_latest_reports(context.instance.fetch_materializations, spec.asset, chunk))
+        if len(materialized) == len(chunk):
+            # older observations are not the latest report of any partition
+            since = min(report.timestamp for report in materialized)
+        observed = _latest_reports(context.instance.fetch_observations, spec.asset, chunk, since)
+        reports += [*materialized, *observed]
+    reports.sort(key=lambda report: report.timestamp, reverse=True)
     end_offsets: dict[str, Any] = {}
-    records = sorted(_events(context, spec.asset, 2 * partitions + 1), key=lambda r: r.timestamp, reverse=True)
     # the newest report comes first, so setdefault keeps the newest end offsets of each topic
-    for record in records:
-        event = record.asset_materialization or record.asset_observation
-        ends = event.metadata.get("dagster_smt/end_offsets") if event else None
-        for topic, parts in (ends.value if ends is not None else {}).items():
+    for report in reports:
+        for topic, parts in _end_offsets(report).items():
             end_offsets.setdefault(topic, parts)
-    return end_offsets, records[0].timestamp if records else 0.0
+    return end_offsets, reports[0].timestamp if reports else 0.0
 
 
-def _events(context: dg.SensorEvaluationContext, asset: dg.AssetKey, limit: int) -> Iterator[Any]:
-    """Yields the latest materializations of ``asset``, and then its latest observations: up to ``limit`` of each."""
-    for fetch in (context.instance.fetch_materializations, context.instance.fetch_observations):
-        cursor, left = None, limit
-        while left > 0:
-            page = fetch(asset, limit=min(left, _PAGE), cursor=cursor)
-            yield from page.records
-            cursor, left = page.cursor, left - len(page.records)
-            if not page.has_more or not page.records:
-                break
+def _latest_reports(
+    fetch: Callable[..., dg.EventRecordsResult],
+    asset: dg.AssetKey,
+    keys: Sequence[str | None],
+    since: float | None = None,
+) -> Iterator[dg.EventLogRecord]:
+    """Yields the latest event of each partition in ``keys`` that reports end offsets.
+
+    The events of a busy partition may fill any number of pages. Each page therefore contains only events of the
+    partitions whose report is still missing.
+
+    Args:
+        fetch: The method of the Dagster instance that returns events, the latest event first.
+        asset: The asset.
+        keys: Partition keys. For an asset without partitions, the only key is None.
+        since: The time after which events count; None: all events count.
+    """
+    cursor, missing = None, set(keys)
+    while missing:
+        partitions = None if None in missing else sorted(missing)
+        records_filter = dg.AssetRecordsFilter(asset, partitions, after_timestamp=since)
+        page = fetch(records_filter, limit=max(_LEAST_PAGE, len(missing)), cursor=cursor)
+        for record in page.records:
+            # observations by maintenance and erasures report no end offsets
+            if record.partition_key in missing and _end_offsets(record):
+                missing.remove(record.partition_key)
+                yield record
+        if not page.has_more:
+            return
+        cursor = page.cursor
+
+
+def _end_offsets(record: dg.EventLogRecord) -> dict[str, Any]:
+    """Returns the end offsets that an event reports, by topic and partition; empty if it reports none."""
+    event = record.asset_materialization or record.asset_observation
+    ends = event.metadata.get("dagster_smt/end_offsets") if event else None
+    return ends.value if ends is not None else {}
