@@ -131,6 +131,45 @@ def test_while_a_run_is_under_way_nothing_is_asked_for_again(tmp_path, instance)
     assert len(tick(sensor, instance, orders).run_requests) == 1
 
 
+def launched(instance, definition, requests, status=dg.DagsterRunStatus.STARTED):
+    """The runs that Dagster's daemon starts: it skips a run key that any run of the sensor has."""
+    job = dg.Definitions([definition], resources=NO_SPARK).resolve_implicit_global_asset_job_def()
+    runs = []
+    for request in requests:
+        key = {"dagster/run_key": request.run_key}
+        if not instance.get_runs(dg.RunsFilter(tags=key)):
+            tags = {**request.tags, **key}
+            runs.append(instance.create_run_for_job(job, tags=tags, status=status))
+    return runs
+
+
+@pytest.mark.parametrize("former", [False, True])
+def test_a_failed_run_of_new_topics_is_asked_for_again_after_a_while(tmp_path, instance, monkeypatch, former):
+    add(tmp_path, "orders.a")
+    orders, now = asset(tmp_path), time.time()
+    sensor = build_new_topic_sensor(orders, table(tmp_path))
+    started = []
+    for minutes in (0, 1, 16, 17, 32):
+        monkeypatch.setattr(sensors.time, "time", lambda minutes=minutes: now + 60 * minutes)
+        requests = tick(sensor, instance, orders).run_requests
+        if former and not started:  # the runs of former versions have one tag less
+            requests[0].tags.pop("dagster_smt/new_topics")
+        runs = launched(instance, orders, requests)
+        for run in runs:
+            instance.report_run_failed(run)
+        started.append(len(runs))
+    assert started == [1, 0, 1, 0, 1]
+
+
+def test_a_run_of_new_topics_that_found_no_record_is_not_asked_for_again(tmp_path, instance, monkeypatch):
+    add(tmp_path, "orders.a")
+    orders, later = asset(tmp_path), time.time() + 3600
+    sensor = build_new_topic_sensor(orders, table(tmp_path))
+    launched(instance, orders, tick(sensor, instance, orders).run_requests, dg.DagsterRunStatus.SUCCESS)
+    monkeypatch.setattr(sensors.time, "time", lambda: later)
+    assert launched(instance, orders, tick(sensor, instance, orders).run_requests) == []
+
+
 def test_ticks_are_bounded_and_more_topics_than_allowed_are_refused_loudly(tmp_path, instance, caplog):
     for number in range(8):
         add(tmp_path, f"orders.{number}")

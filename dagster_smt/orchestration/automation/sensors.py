@@ -27,6 +27,13 @@ from dagster_smt.visible import visible
 
 SENSOR_TAG = "dagster_smt/sensor"
 """The tag that a sensor adds to the runs it requests. The tag's value is the name of the sensor."""
+_NEW_TOPICS_TAG = "dagster_smt/new_topics"
+"""The tag that a sensor adds to a run for new topics. The value identifies the topics. It is the run key of the first
+run for these topics.
+"""
+_RUN_KEY_TAG = "dagster/run_key"
+_RETRY_SECONDS = 900
+"""The seconds between the end of a failed run for new topics and the next request of a run for the same topics."""
 _RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
@@ -71,7 +78,8 @@ def build_new_topic_sensor(
     """Builds a sensor that turns new topics into partitions of an asset, and requests their runs in the same tick.
 
     One run handles all new topics of a tick, in one Spark job and one commit. If the daemon dies after it has added a
-    partition, but before it has requested the run, a later tick requests the run.
+    partition, but before it has requested the run, a later tick requests the run. After a failed run, the sensor
+    requests the next run for the same topics when 15 minutes have passed.
 
     Args:
         asset: An asset that ``build_smt_asset`` returns, with dynamic partitions, one per topic.
@@ -131,7 +139,8 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
         identities = source.identities(map(partition_key_to_topic, due))
         # Dagster appends new keys, so this is their order once the result of this tick is stored
         for keys in _spans([*known, *added], due):
-            run_requests.append(_request(spec, keys, identities))
+            if (request := _request(context, spec, keys, identities)) is not None:
+                run_requests.append(request)
     # not ``live``: an excluded topic still exists, so its partition is not gone
     gone = sorted(set(known) - set(map(topic_to_partition_key, matches)))
     changes: list[Any] = [spec.partitions.build_add_request(added)] if added else []
@@ -217,8 +226,13 @@ def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]
         yield span
 
 
-def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]) -> dg.RunRequest:
-    """Returns the request for a single run of the partitions ``keys``, which are neighbours in Dagster's order.
+def _request(
+    context: dg.SensorEvaluationContext, spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]
+) -> dg.RunRequest | None:
+    """Returns the request for a single run of the partitions ``keys``, which are neighbours in Dagster's order. Returns
+    None if a run for the same topics has failed a short time ago.
+
+    Dagster starts only one run for each run key. The run key after a failed run therefore contains the id of this run.
 
     ``identities`` maps a topic to its id, which becomes a part of the run key. If a topic is deleted and created again,
     its id is new. The new topic therefore gets another run.
@@ -230,11 +244,29 @@ def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str
             topic_identities.append(f"{topic}:{identities[topic]}")
     names = sorted(topic_identities)
     if len(names) == 1:
-        run_key = names[0]
+        first_key = names[0]
     else:
-        run_key = f"{len(names)} topics:{digest(names)}"
-    tags = {SENSOR_TAG: spec.name, **range_tags(keys)}
+        first_key = f"{len(names)} topics:{digest(names)}"
+    run_key, last = first_key, _last_run(context, spec.name, first_key)
+    if last is not None and last.dagster_run.status == dg.DagsterRunStatus.FAILURE:
+        if time.time() - (last.end_time or 0.0) < _RETRY_SECONDS:
+            return None
+        run_key = f"{first_key} after {last.dagster_run.run_id}"
+    tags = {SENSOR_TAG: spec.name, _NEW_TOPICS_TAG: first_key, **range_tags(keys)}
     return dg.RunRequest(run_key=run_key, tags=tags, asset_selection=[spec.asset])
+
+
+def _last_run(context: dg.SensorEvaluationContext, name: str, first_key: str) -> dg.RunRecord | None:
+    """Returns the last run that the sensor ``name`` requested for the topics that ``first_key`` identifies; None if
+    there is no such run.
+    """
+    # runs of former versions of this package have only the run key
+    for tag in (_NEW_TOPICS_TAG, _RUN_KEY_TAG):
+        filters = dg.RunsFilter(tags={SENSOR_TAG: name, tag: first_key})
+        records = context.instance.get_run_records(filters, limit=1)
+        if records:
+            return records[0]
+    return None
 
 
 def range_tags(keys: Sequence[str]) -> dict[str, str]:
