@@ -30,7 +30,16 @@ ROOT = Path({root!r})
 def other():
     pass
 
-defs = dg.Definitions([orders(ROOT), other], resources={{"spark": {resource}}})
+@dg.op
+def number():
+    return 1
+
+@dg.graph_asset
+def graph():
+    return number()
+
+others = [other, graph, dg.AssetsDefinition(specs=[dg.AssetSpec("external")])]
+defs = dg.Definitions([orders(ROOT), *others], resources={{"spark": {resource}}})
 """
 
 
@@ -65,7 +74,7 @@ WRONG = {
 
 
 def test_a_table_of_which_nothing_would_be_erased_is_refused(location, capsys):
-    text = LOCATION.replace("[orders(ROOT), other]", "[orders(ROOT, erasure=erasure(ROOT, columns=[])), other]")
+    text = LOCATION.replace("orders(ROOT)", "orders(ROOT, erasure=erasure(ROOT, columns=[]))")
     text = text.replace("import orders", "import erasure, orders")
     assert main(["erase", location("object()", text), "--list"]) == 1
     assert "SMT754 lake/orders columns: is empty" in capsys.readouterr().err
