@@ -11,6 +11,7 @@ import pytest
 from dagster_smt.cli import argument_parser, main
 from dagster_smt.model.reports.erasure_report import ErasedPlace, ErasureReport, Scan
 from dagster_smt.orchestration import erase
+from dagster_smt.orchestration.definitions.loading import load_definitions
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import open_table
 from tests.orchestration.test_erasure_asset import OTHER, PERSON, add, orders
@@ -71,6 +72,13 @@ WRONG = {
     "a column alone": (["--file", "a", "--column", "id"], "SMT757 subjects: is not one place with ids"),
     "no such table": (["--file", "a", "--asset", "lake/others"], "SMT754 lake/others: the definitions have no such"),
 }
+
+
+def test_a_location_that_changes_the_import_path_keeps_its_changes(location, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = [*sys.path]
+    load_definitions(location(text="import sys\nsys.path.insert(0, '/opt/shared')\n"), "")
+    assert sys.path == ["/opt/shared", *before]
 
 
 def test_a_table_of_which_nothing_would_be_erased_is_refused(location, capsys):
