@@ -1,6 +1,7 @@
 """Topics in Dagster: observable assets, the sensor of new topics, the sensor of unread records. No Spark is started."""
 
 import time
+from types import SimpleNamespace
 
 import dagster as dg
 import pytest
@@ -13,15 +14,18 @@ from dagster_smt.orchestration import (
     build_lag_sensor,
     build_new_topic_sensor,
     build_smt_asset,
+    build_smt_assets,
     build_topic_assets,
 )
 from dagster_smt.orchestration.automation import sensors
 from dagster_smt.orchestration.automation.sensors import SENSOR_TAG
+from dagster_smt.orchestration.components.shared_topics import observed_elsewhere
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
+from dagster_smt.tables.windows import matching
 
 TOPICS = dg.DynamicPartitionsDefinition(name="topics")
 KEY = dg.AssetKey(["lake", "orders"])
@@ -385,6 +389,27 @@ def test_topics_are_observed_with_offsets_and_change_with_their_records(tmp_path
     assert {n for n in versions[0] if versions[0][n] != versions[2][n]} == {"orders.a", "orders"}
 
 
+@pytest.mark.parametrize("other", ["orders-.*", "orders.*", "(orders)"])
+def test_two_patterns_with_one_asset_key_are_refused(tmp_path, other):
+    orders, others = table(tmp_path), table(tmp_path, pattern=other)
+    with pytest.raises(ConfigError, match=r"SMT037 topics/pattern/orders: the patterns .* have the same asset key"):
+        build_topic_assets([orders, others])
+    again = table(tmp_path, pattern=f"(?:{other}){{1}}")  # as the hint says
+    assert len(list(build_topic_assets([orders, orders, again]).specs)) == 2
+    assert matching(again.pattern, ["orders", "orders-a", "bills"]) == matching(other, ["orders", "orders-a", "bills"])
+
+
+def test_of_two_components_one_observes_a_pattern_but_not_another_pattern_of_that_key(tmp_path):
+    def component(name, pattern):
+        keys = {"asset_key": dg.AssetKey(name), "get_topic_spec": lambda spec, data: spec}
+        return SimpleNamespace(table=table(tmp_path, pattern=pattern), observe_topics=True, **keys)
+
+    first, second, other = (component("a", "orders-.*"), component("b", "orders-.*"), component("c", r"orders\..*"))
+    assert observed_elsewhere(second, None, [first]) == {dg.AssetKey(["topics", "pattern", "orders"])}
+    with pytest.raises(ConfigError, match="SMT037 topics/pattern/orders"):
+        observed_elsewhere(other, None, [first, second])
+
+
 def test_a_table_depends_on_the_assets_of_its_topics(tmp_path):
     value = Format("json_schema", parse_ddl("id BIGINT, customer STRUCT<email: STRING>"))
     source = TopicTable(KafkaTopics("localhost:9092"), topics=("orders",), value=value)
@@ -410,6 +435,12 @@ def test_topics_of_several_sources_and_of_tables_are_refused(tmp_path):
         build_topic_assets([table(tmp_path, "a"), table(tmp_path / "x", "a")])
     with pytest.raises(ConfigError, match=r"SMT038.*asset itself"):
         build_topic_assets(TopicTable(TableSource("lake.bronze"), pattern=".*"))
+
+
+@pytest.mark.parametrize("build", [lambda: build_topic_assets([]), lambda: build_smt_assets(name="all", tables=[])])
+def test_assets_of_no_table_are_refused(build):
+    with pytest.raises(ConfigError, match=r"SMT040 .* tables: no table is given"):
+        build()
 
 
 def test_what_is_below_is_launched_eagerly_when_there_are_new_records(tmp_path, instance):
