@@ -349,7 +349,7 @@ class _Behind:
         sizes = open_source(self.table.source).sizes(sorted(topics_of(late))) or {}
         size: float = 0
         for r in late:
-            size += sizes.get(r.topic, 0) * r.records / max(1, records[r.topic])
+            size += sizes.get(r.topic, 0) * r.records / records[r.topic]
         return size
 
 
@@ -471,7 +471,7 @@ def _reported(context: dg.SensorEvaluationContext, spec: _Behind, known: Sequenc
     """Returns two items: the end offsets that the table of ``spec`` last reported for each topic, and the time of the
     newest report, which is 0.0 if there is no report. ``known`` are the partition keys of the asset.
     """
-    keys: Sequence[str | None] = known if spec.partitions is not None else [None]
+    keys = known if spec.partitions is not None else [""]
     reports: list[dg.EventLogRecord] = []
     for first in range(0, len(keys), _PAGE):
         chunk, since = keys[first : first + _PAGE], None
@@ -493,7 +493,7 @@ def _reported(context: dg.SensorEvaluationContext, spec: _Behind, known: Sequenc
 def _latest_reports(
     fetch: Callable[..., dg.EventRecordsResult],
     asset: dg.AssetKey,
-    keys: Sequence[str | None],
+    keys: Sequence[str],
     since: float | None = None,
 ) -> Iterator[dg.EventLogRecord]:
     """Yields the latest event of each partition in ``keys`` that reports end offsets.
@@ -504,18 +504,19 @@ def _latest_reports(
     Args:
         fetch: The method of the Dagster instance that returns events, the latest event first.
         asset: The asset.
-        keys: Partition keys. For an asset without partitions, the only key is None.
+        keys: Partition keys. For an asset without partitions, the only key is an empty string.
         since: The time after which events count; None: all events count.
     """
     cursor, missing = None, set(keys)
     while missing:
-        partitions = None if None in missing else sorted(missing)
+        partitions = sorted(missing) if keys != [""] else None
         records_filter = dg.AssetRecordsFilter(asset, partitions, after_timestamp=since)
         page = fetch(records_filter, limit=max(_LEAST_PAGE, len(missing)), cursor=cursor)
         for record in page.records:
             # observations by maintenance and erasures report no end offsets
-            if record.partition_key in missing and _end_offsets(record):
-                missing.remove(record.partition_key)
+            key = record.partition_key or ""
+            if key in missing and _end_offsets(record):
+                missing.remove(key)
                 yield record
         if not page.has_more:
             return
@@ -525,5 +526,5 @@ def _latest_reports(
 def _end_offsets(record: dg.EventLogRecord) -> dict[str, Any]:
     """Returns the end offsets that an event reports, by topic and partition; empty if it reports none."""
     event = record.asset_materialization or record.asset_observation
-    ends = event.metadata.get("dagster_smt/end_offsets") if event else None
+    ends: Any = event.metadata.get("dagster_smt/end_offsets") if event else None
     return ends.value if ends is not None else {}

@@ -90,7 +90,7 @@ def build_topic_assets(
     """
     tables = [tables] if isinstance(tables, TopicTable) else list(tables)
     source = _source(tables, name)
-    watched_by_key = {}
+    watched_by_key: dict[dg.AssetKey, _Watched] = {}
     problems = []
     for t in tables:
         for w in _watched(t):
