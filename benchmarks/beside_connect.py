@@ -50,6 +50,7 @@ from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.garbage import no_collection
 from dagster_smt.spark.records.arrow_map import ArrowMap
+from dagster_smt.spark.session_conf import SESSION_CONF
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
@@ -78,7 +79,7 @@ _TEXTS = [name for name, kind in FLAT_FIELDS.items() if kind is Type.STRING]
 _WIDE_TEXTS = [name for name, schema in wide_schema().fields if schema.type is Type.STRING]
 _WARM = 2
 _SMALL_RUNS = 5
-_BATCH = 1_000  # records
+_BATCH = int(SESSION_CONF["spark.sql.execution.arrow.maxRecordsPerBatch"])  # records
 
 
 def masks(fields: Sequence[str]) -> dict[str, str]:

@@ -24,6 +24,13 @@ def test_there_are_twelve_chains_and_each_does_something():
         assert read_properties(entry.chain)["transforms"]
 
 
+def test_a_record_that_a_converter_rejects_reaches_no_stage():
+    chain = "transforms=h\ntransforms.h.type=MaskField$Value\ntransforms.h.fields=a\n"
+    values = ('{"a":"x"}', '{"a":', '{"b":"x"}')
+    entry = gallery.GalleryChain("Title", "Text.", chain, [{"value": value} for value in values])
+    assert "| `h` | MaskField$Value | 2 | masked `a` in 1 record |" in gallery.page([entry])
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("entry", CHAINS, ids=lambda entry: entry.title)
 def test_spark_writes_what_the_page_shows(spark, tmp_path, entry):

@@ -22,7 +22,7 @@ from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import SparkSessionResource, spark_session_of
 from dagster_smt.orchestration.runs.erasure_work import ErasureWork, erasure_report
 from dagster_smt.orchestration.runs.guard import Progress
-from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
+from dagster_smt.orchestration.runs.tables_of_ops import tables_of
 from dagster_smt.tables.erasure.subjects import SubjectSource
 from dagster_smt.tables.sink_options import FileTopicSink, KafkaSink
 
@@ -57,7 +57,7 @@ class ErasableTables:
     def _erasable(self, names: Sequence[str]) -> list[PlannedAsset]:
         tables: dict[str, PlannedAsset] = {}
         for asset in assets_in(self._objects):
-            for table in TABLES_OF_OPS.get(asset.op, {}).values():
+            for table in tables_of(asset).values():
                 if table.definition.erasure is not None and (not names or table.name in names):
                     tables[table.name] = table
                     self._spark_keys |= asset.op.required_resource_keys

@@ -11,7 +11,7 @@ import yaml
 from dagster_smt.chain import Chain, parse_chain, plan_chain
 from dagster_smt.chain.plan import ledger_entries
 from dagster_smt.chain.properties import read_properties
-from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interpreter, Outcome
+from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, NO_STAGE, Interpreter, Outcome
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.reports.markdown import code, plain, table
 from dagster_smt.model.schema import Schema
@@ -207,8 +207,8 @@ def _stages(chain: Chain, result: Result) -> str:
     for index, stage in enumerate(chain.stages):
         reached = []
         for o in result.outcomes:
-            # a record that passed the whole chain has the stage -1
-            if o.stage < 0 or o.stage >= index:
+            # a record that a converter rejected has a stage below NO_STAGE, and reached no stage
+            if o.stage == NO_STAGE or o.stage >= index:
                 reached.append(o)
         did = "; ".join(_did(chain, result, index)) or "nothing"
         rows.append([code(stage.alias), plain(stage.label), str(len(reached)), did])

@@ -391,7 +391,9 @@ def test_ops_run_chains_in_jobs_and_can_be_configured(spark, tmp_path):
         "failed": 0,
         "status": "committed",
     }
-    assert [e.asset_key for e in events(result)] == [KEY]
+    (materialized,) = events(result)
+    assert materialized.asset_key == KEY
+    assert materialized.tags["dagster/data_version_is_user_provided"] == "true"
 
 
 def test_two_ops_of_one_job_are_two_runs(spark, tmp_path):

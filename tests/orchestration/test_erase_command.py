@@ -11,6 +11,7 @@ import pytest
 from dagster_smt.cli import argument_parser, main
 from dagster_smt.model.reports.erasure_report import ErasedPlace, ErasureReport, Scan
 from dagster_smt.orchestration import erase
+from dagster_smt.orchestration.definitions.loading import load_definitions
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import open_table
 from tests.orchestration.test_erasure_asset import OTHER, PERSON, add, orders
@@ -30,7 +31,16 @@ ROOT = Path({root!r})
 def other():
     pass
 
-defs = dg.Definitions([orders(ROOT), other], resources={{"spark": {resource}}})
+@dg.op
+def number():
+    return 1
+
+@dg.graph_asset
+def graph():
+    return number()
+
+others = [other, graph, dg.AssetsDefinition(specs=[dg.AssetSpec("external")])]
+defs = dg.Definitions([orders(ROOT), *others], resources={{"spark": {resource}}})
 """
 
 
@@ -64,8 +74,15 @@ WRONG = {
 }
 
 
+def test_a_location_that_changes_the_import_path_keeps_its_changes(location, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = [*sys.path]
+    load_definitions(location(text="import sys\nsys.path.insert(0, '/opt/shared')\n"), "")
+    assert sys.path == ["/opt/shared", *before]
+
+
 def test_a_table_of_which_nothing_would_be_erased_is_refused(location, capsys):
-    text = LOCATION.replace("[orders(ROOT), other]", "[orders(ROOT, erasure=erasure(ROOT, columns=[])), other]")
+    text = LOCATION.replace("orders(ROOT)", "orders(ROOT, erasure=erasure(ROOT, columns=[]))")
     text = text.replace("import orders", "import erasure, orders")
     assert main(["erase", location("object()", text), "--list"]) == 1
     assert "SMT754 lake/orders columns: is empty" in capsys.readouterr().err

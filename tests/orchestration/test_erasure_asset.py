@@ -50,17 +50,18 @@ def erasure(root, **changes):
     return SmtErasure(**arguments)
 
 
-def orders(root, *, sink=None, **changes):
+def orders(root, *, sink=None, key=("lake", "orders"), spark_key="spark", **changes):
     return build_smt_asset(
         SmtTable(
-            key=["lake", "orders"],
+            key=key,
             chain=CHAIN,
             table=TopicTable(FileTopics(root / "topics"), ("orders",), value=TOPICS),
             sink=sink or DeltaSink(root / "lake", "columns"),
             errors_tolerance="all",
             dead_letter_topic="dead",
             **{"erasure": erasure(root), **changes},
-        )
+        ),
+        spark_key=spark_key,
     )
 
 
@@ -155,6 +156,13 @@ def test_assets_without_an_erasure_are_refused(tmp_path):
         with pytest.raises(ConfigError) as refused:
             build_erasure_asset(assets)
         assert [problem.code for problem in refused.value.problems] == ["SMT754"]
+
+
+def test_assets_of_several_sessions_are_refused(tmp_path):
+    others = orders(tmp_path, key="bills", spark_key="cluster")
+    with pytest.raises(ConfigError, match=r"SMT754 erasures.*several Spark sessions: cluster, spark"):
+        build_erasure_asset([orders(tmp_path), others])
+    assert build_erasure_asset([others]).op.required_resource_keys == {"cluster"}
 
 
 def test_topics_of_files_can_have_an_erasure(tmp_path):

@@ -12,7 +12,9 @@ from dagster_smt import (
     SmtChecks,
     SmtMaintenance,
     SmtTable,
+    build_erasure_asset,
     build_maintenance_job,
+    build_repair_job,
     build_smt_asset,
     build_smt_assets,
 )
@@ -209,8 +211,26 @@ def foreign():
     return None
 
 
+@dg.op
+def number():
+    return 1
+
+
+@dg.graph_asset
+def graph():
+    return number()
+
+
+EXTERNAL = dg.AssetsDefinition(specs=[dg.AssetSpec("external")])
+
 WRONG = [
-    (lambda root: build_maintenance_job(foreign), "SMT813"),
+    (lambda root: build_maintenance_job(foreign), "SMT813 foreign"),
+    (lambda root: build_maintenance_job(graph), "SMT813 graph"),
+    (lambda root: build_maintenance_job(EXTERNAL), "SMT813 external"),
+    (lambda root: build_repair_job(foreign), "SMT813 foreign"),
+    (lambda root: build_repair_job(graph), "SMT813 graph"),
+    (lambda root: build_erasure_asset([graph]), "SMT754 graph"),
+    (lambda root: build_erasure_asset([EXTERNAL]), "SMT754 external"),
     (lambda root: build_maintenance_job(people(root, FileTopicSink(root / "out"))), "SMT803"),
     (lambda root: build_maintenance_job(two(root), tables=["lake/nobody"]), "SMT804"),
     (lambda root: build_maintenance_job(people(root, DeltaSink(table="lake.orders; DROP"))), "SMT802"),
@@ -218,7 +238,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("build", "code"), WRONG)
-def test_what_cannot_be_maintained_is_refused_when_definitions_load(tmp_path, build, code):
+def test_what_cannot_be_maintained_or_is_of_others_is_refused_when_definitions_load(tmp_path, build, code):
     with pytest.raises(ConfigError, match=code):
         build(tmp_path)
 

@@ -1,6 +1,7 @@
 """Topics in Dagster: observable assets, the sensor of new topics, the sensor of unread records. No Spark is started."""
 
 import time
+from types import SimpleNamespace
 
 import dagster as dg
 import pytest
@@ -13,15 +14,18 @@ from dagster_smt.orchestration import (
     build_lag_sensor,
     build_new_topic_sensor,
     build_smt_asset,
+    build_smt_assets,
     build_topic_assets,
 )
 from dagster_smt.orchestration.automation import sensors
 from dagster_smt.orchestration.automation.sensors import SENSOR_TAG
+from dagster_smt.orchestration.components.shared_topics import observed_elsewhere
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
+from dagster_smt.tables.windows import matching
 
 TOPICS = dg.DynamicPartitionsDefinition(name="topics")
 KEY = dg.AssetKey(["lake", "orders"])
@@ -129,6 +133,45 @@ def test_while_a_run_is_under_way_nothing_is_asked_for_again(tmp_path, instance)
     assert tick(sensor, instance, orders).run_requests == []
     instance.report_run_failed(run)
     assert len(tick(sensor, instance, orders).run_requests) == 1
+
+
+def launched(instance, definition, requests, status=dg.DagsterRunStatus.STARTED):
+    """The runs that Dagster's daemon starts: it skips a run key that any run of the sensor has."""
+    job = dg.Definitions([definition], resources=NO_SPARK).resolve_implicit_global_asset_job_def()
+    runs = []
+    for request in requests:
+        key = {"dagster/run_key": request.run_key}
+        if not instance.get_runs(dg.RunsFilter(tags=key)):
+            tags = {**request.tags, **key}
+            runs.append(instance.create_run_for_job(job, tags=tags, status=status))
+    return runs
+
+
+@pytest.mark.parametrize("former", [False, True])
+def test_a_failed_run_of_new_topics_is_asked_for_again_after_a_while(tmp_path, instance, monkeypatch, former):
+    add(tmp_path, "orders.a")
+    orders, now = asset(tmp_path), time.time()
+    sensor = build_new_topic_sensor(orders, table(tmp_path))
+    started = []
+    for minutes in (0, 1, 16, 17, 32):
+        monkeypatch.setattr(sensors.time, "time", lambda minutes=minutes: now + 60 * minutes)
+        requests = tick(sensor, instance, orders).run_requests
+        if former and not started:  # the runs of former versions have one tag less
+            requests[0].tags.pop("dagster_smt/new_topics")
+        runs = launched(instance, orders, requests)
+        for run in runs:
+            instance.report_run_failed(run)
+        started.append(len(runs))
+    assert started == [1, 0, 1, 0, 1]
+
+
+def test_a_run_of_new_topics_that_found_no_record_is_not_asked_for_again(tmp_path, instance, monkeypatch):
+    add(tmp_path, "orders.a")
+    orders, later = asset(tmp_path), time.time() + 3600
+    sensor = build_new_topic_sensor(orders, table(tmp_path))
+    launched(instance, orders, tick(sensor, instance, orders).run_requests, dg.DagsterRunStatus.SUCCESS)
+    monkeypatch.setattr(sensors.time, "time", lambda: later)
+    assert launched(instance, orders, tick(sensor, instance, orders).run_requests) == []
 
 
 def test_ticks_are_bounded_and_more_topics_than_allowed_are_refused_loudly(tmp_path, instance, caplog):
@@ -267,6 +310,30 @@ def test_of_partitions_those_that_are_behind_run(tmp_path, instance):
     assert len({r.run_key for r in result.run_requests}) == 2
 
 
+def test_the_report_of_a_quiet_topic_counts_however_often_others_report(tmp_path, instance):
+    for topic in ("orders.a", "orders.b"):
+        add(tmp_path, topic)
+    instance.add_dynamic_partitions("topics", ["orders.a", "orders.b"])
+    materialize(instance, "orders.b")
+    for _ in range(25):
+        materialize(instance, "orders.a")
+    orders = asset(tmp_path)
+    assert tick(build_lag_sensor(orders, table(tmp_path)), instance, orders).skip_reason
+    add(tmp_path, "orders.b")
+    assert spans(tick(build_lag_sensor(orders, table(tmp_path)), instance, orders)) == [("orders.b", "orders.b")]
+
+
+def test_an_observation_without_end_offsets_hides_no_report(tmp_path, instance):
+    add(tmp_path, "orders.a", 3)
+    orders = asset(tmp_path, None)
+    for end in (2, 3):
+        tell = {"dagster_smt/end_offsets": {"orders.a": {"0": end}}}
+        instance.report_runless_asset_event(dg.AssetObservation(KEY, metadata=tell))
+    for _ in range(25):  # such as those of a maintenance job
+        instance.report_runless_asset_event(dg.AssetObservation(KEY, metadata={"dagster_smt/files": 1}))
+    assert tick(build_lag_sensor(orders, table(tmp_path)), instance, orders).skip_reason
+
+
 def test_a_topic_that_was_made_anew_is_behind_whatever_was_told(tmp_path, instance):
     add(tmp_path, "orders.a", 2)
     orders = asset(tmp_path, None)
@@ -322,6 +389,27 @@ def test_topics_are_observed_with_offsets_and_change_with_their_records(tmp_path
     assert {n for n in versions[0] if versions[0][n] != versions[2][n]} == {"orders.a", "orders"}
 
 
+@pytest.mark.parametrize("other", ["orders-.*", "orders.*", "(orders)"])
+def test_two_patterns_with_one_asset_key_are_refused(tmp_path, other):
+    orders, others = table(tmp_path), table(tmp_path, pattern=other)
+    with pytest.raises(ConfigError, match=r"SMT037 topics/pattern/orders: the patterns .* have the same asset key"):
+        build_topic_assets([orders, others])
+    again = table(tmp_path, pattern=f"(?:{other}){{1}}")  # as the hint says
+    assert len(list(build_topic_assets([orders, orders, again]).specs)) == 2
+    assert matching(again.pattern, ["orders", "orders-a", "bills"]) == matching(other, ["orders", "orders-a", "bills"])
+
+
+def test_of_two_components_one_observes_a_pattern_but_not_another_pattern_of_that_key(tmp_path):
+    def component(name, pattern):
+        keys = {"asset_key": dg.AssetKey(name), "get_topic_spec": lambda spec, data: spec}
+        return SimpleNamespace(table=table(tmp_path, pattern=pattern), observe_topics=True, **keys)
+
+    first, second, other = (component("a", "orders-.*"), component("b", "orders-.*"), component("c", r"orders\..*"))
+    assert observed_elsewhere(second, None, [first]) == {dg.AssetKey(["topics", "pattern", "orders"])}
+    with pytest.raises(ConfigError, match="SMT037 topics/pattern/orders"):
+        observed_elsewhere(other, None, [first, second])
+
+
 def test_a_table_depends_on_the_assets_of_its_topics(tmp_path):
     value = Format("json_schema", parse_ddl("id BIGINT, customer STRUCT<email: STRING>"))
     source = TopicTable(KafkaTopics("localhost:9092"), topics=("orders",), value=value)
@@ -347,6 +435,12 @@ def test_topics_of_several_sources_and_of_tables_are_refused(tmp_path):
         build_topic_assets([table(tmp_path, "a"), table(tmp_path / "x", "a")])
     with pytest.raises(ConfigError, match=r"SMT038.*asset itself"):
         build_topic_assets(TopicTable(TableSource("lake.bronze"), pattern=".*"))
+
+
+@pytest.mark.parametrize("build", [lambda: build_topic_assets([]), lambda: build_smt_assets(name="all", tables=[])])
+def test_assets_of_no_table_are_refused(build):
+    with pytest.raises(ConfigError, match=r"SMT040 .* tables: no table is given"):
+        build()
 
 
 def test_what_is_below_is_launched_eagerly_when_there_are_new_records(tmp_path, instance):

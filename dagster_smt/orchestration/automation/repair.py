@@ -8,6 +8,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.orchestration.definitions.op_names import OF_CHAIN
 from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
+from dagster_smt.orchestration.runs.tables_of_ops import own_tables
 
 
 def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
@@ -28,8 +29,10 @@ def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
         name: The name of the job; by default the name is derived from the asset.
 
     Raises:
-        ConfigError: SMT355, the asset has time partitions. To repair its records, launch the partitions again.
+        ConfigError: SMT813, the asset does not come from this package; SMT355, the asset has time partitions. To repair
+            its records, launch the partitions again.
     """
+    own_tables(asset, "repair tables of other assets with the tools that write them")
     specs = [spec for spec in asset.specs if OF_CHAIN in spec.metadata] or list(asset.specs)
     if isinstance(asset.partitions_def, OF_TIME):
         hint = "launch the partitions again: that replaces all of their records"

@@ -8,7 +8,7 @@ topics have vanished from the cluster. If the cursor is lost, it reports these t
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -27,6 +27,13 @@ from dagster_smt.visible import visible
 
 SENSOR_TAG = "dagster_smt/sensor"
 """The tag that a sensor adds to the runs it requests. The tag's value is the name of the sensor."""
+_NEW_TOPICS_TAG = "dagster_smt/new_topics"
+"""The tag that a sensor adds to a run for new topics. The value identifies the topics. It is the run key of the first
+run for these topics.
+"""
+_RUN_KEY_TAG = "dagster/run_key"
+_RETRY_SECONDS = 900
+"""The seconds between the end of a failed run for new topics and the next request of a run for the same topics."""
 _RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
@@ -36,7 +43,8 @@ _UNFINISHED = [
     dg.DagsterRunStatus.CANCELING,
 ]
 _MOST_NAMES = 20  # the largest number of topics in a message
-_PAGE = 500
+_PAGE = 500  # the largest number of events, or of partition keys, in a query
+_LEAST_PAGE = 10
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,8 @@ def build_new_topic_sensor(
     """Builds a sensor that turns new topics into partitions of an asset, and requests their runs in the same tick.
 
     One run handles all new topics of a tick, in one Spark job and one commit. If the daemon dies after it has added a
-    partition, but before it has requested the run, a later tick requests the run.
+    partition, but before it has requested the run, a later tick requests the run. After a failed run, the sensor
+    requests the next run for the same topics when 15 minutes have passed.
 
     Args:
         asset: An asset that ``build_smt_asset`` returns, with dynamic partitions, one per topic.
@@ -130,7 +139,8 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
         identities = source.identities(map(partition_key_to_topic, due))
         # Dagster appends new keys, so this is their order once the result of this tick is stored
         for keys in _spans([*known, *added], due):
-            run_requests.append(_request(spec, keys, identities))
+            if (request := _request(context, spec, keys, identities)) is not None:
+                run_requests.append(request)
     # not ``live``: an excluded topic still exists, so its partition is not gone
     gone = sorted(set(known) - set(map(topic_to_partition_key, matches)))
     changes: list[Any] = [spec.partitions.build_add_request(added)] if added else []
@@ -216,8 +226,13 @@ def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]
         yield span
 
 
-def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]) -> dg.RunRequest:
-    """Returns the request for a single run of the partitions ``keys``, which are neighbours in Dagster's order.
+def _request(
+    context: dg.SensorEvaluationContext, spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]
+) -> dg.RunRequest | None:
+    """Returns the request for a single run of the partitions ``keys``, which are neighbours in Dagster's order. Returns
+    None if a run for the same topics has failed a short time ago.
+
+    Dagster starts only one run for each run key. The run key after a failed run therefore contains the id of this run.
 
     ``identities`` maps a topic to its id, which becomes a part of the run key. If a topic is deleted and created again,
     its id is new. The new topic therefore gets another run.
@@ -229,11 +244,29 @@ def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str
             topic_identities.append(f"{topic}:{identities[topic]}")
     names = sorted(topic_identities)
     if len(names) == 1:
-        run_key = names[0]
+        first_key = names[0]
     else:
-        run_key = f"{len(names)} topics:{digest(names)}"
-    tags = {SENSOR_TAG: spec.name, **range_tags(keys)}
+        first_key = f"{len(names)} topics:{digest(names)}"
+    run_key, last = first_key, _last_run(context, spec.name, first_key)
+    if last is not None and last.dagster_run.status == dg.DagsterRunStatus.FAILURE:
+        if time.time() - (last.end_time or 0.0) < _RETRY_SECONDS:
+            return None
+        run_key = f"{first_key} after {last.dagster_run.run_id}"
+    tags = {SENSOR_TAG: spec.name, _NEW_TOPICS_TAG: first_key, **range_tags(keys)}
     return dg.RunRequest(run_key=run_key, tags=tags, asset_selection=[spec.asset])
+
+
+def _last_run(context: dg.SensorEvaluationContext, name: str, first_key: str) -> dg.RunRecord | None:
+    """Returns the last run that the sensor ``name`` requested for the topics that ``first_key`` identifies; None if
+    there is no such run.
+    """
+    # runs of former versions of this package have only the run key
+    for tag in (_NEW_TOPICS_TAG, _RUN_KEY_TAG):
+        filters = dg.RunsFilter(tags={SENSOR_TAG: name, tag: first_key})
+        records = context.instance.get_run_records(filters, limit=1)
+        if records:
+            return records[0]
+    return None
 
 
 def range_tags(keys: Sequence[str]) -> dict[str, str]:
@@ -316,7 +349,7 @@ class _Behind:
         sizes = open_source(self.table.source).sizes(sorted(topics_of(late))) or {}
         size: float = 0
         for r in late:
-            size += sizes.get(r.topic, 0) * r.records / max(1, records[r.topic])
+            size += sizes.get(r.topic, 0) * r.records / records[r.topic]
         return size
 
 
@@ -385,7 +418,7 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
         known = _known_keys(context, spec.partitions)
     else:
         known = []
-    ends, last = _reported(context, spec, len(known))
+    ends, last = _reported(context, spec, known)
     late, stored = _unread(spec, known, ends)
     # ``last`` is 0.0 if the table has no report yet, so that the table is old at once
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
@@ -434,28 +467,64 @@ def _unread(
     return late, stored
 
 
-def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:
+def _reported(context: dg.SensorEvaluationContext, spec: _Behind, known: Sequence[str]) -> tuple[dict[str, Any], float]:
     """Returns two items: the end offsets that the table of ``spec`` last reported for each topic, and the time of the
-    newest report, which is 0.0 if there is no report.
+    newest report, which is 0.0 if there is no report. ``known`` are the partition keys of the asset.
     """
+    keys = known if spec.partitions is not None else [""]
+    reports: list[dg.EventLogRecord] = []
+    for first in range(0, len(keys), _PAGE):
+        chunk, since = keys[first : first + _PAGE], None
+        materialized = list(_latest_reports(context.instance.fetch_materializations, spec.asset, chunk))
+        if len(materialized) == len(chunk):
+            # older observations are not the latest report of any partition
+            since = min(report.timestamp for report in materialized)
+        observed = _latest_reports(context.instance.fetch_observations, spec.asset, chunk, since)
+        reports += [*materialized, *observed]
+    reports.sort(key=lambda report: report.timestamp, reverse=True)
     end_offsets: dict[str, Any] = {}
-    records = sorted(_events(context, spec.asset, 2 * partitions + 1), key=lambda r: r.timestamp, reverse=True)
     # the newest report comes first, so setdefault keeps the newest end offsets of each topic
-    for record in records:
-        event = record.asset_materialization or record.asset_observation
-        ends = event.metadata.get("dagster_smt/end_offsets") if event else None
-        for topic, parts in (ends.value if ends is not None else {}).items():
+    for report in reports:
+        for topic, parts in _end_offsets(report).items():
             end_offsets.setdefault(topic, parts)
-    return end_offsets, records[0].timestamp if records else 0.0
+    return end_offsets, reports[0].timestamp if reports else 0.0
 
 
-def _events(context: dg.SensorEvaluationContext, asset: dg.AssetKey, limit: int) -> Iterator[Any]:
-    """Yields the latest materializations of ``asset``, and then its latest observations: up to ``limit`` of each."""
-    for fetch in (context.instance.fetch_materializations, context.instance.fetch_observations):
-        cursor, left = None, limit
-        while left > 0:
-            page = fetch(asset, limit=min(left, _PAGE), cursor=cursor)
-            yield from page.records
-            cursor, left = page.cursor, left - len(page.records)
-            if not page.has_more or not page.records:
-                break
+def _latest_reports(
+    fetch: Callable[..., dg.EventRecordsResult],
+    asset: dg.AssetKey,
+    keys: Sequence[str],
+    since: float | None = None,
+) -> Iterator[dg.EventLogRecord]:
+    """Yields the latest event of each partition in ``keys`` that reports end offsets.
+
+    The events of a busy partition may fill any number of pages. Each page therefore contains only events of the
+    partitions whose report is still missing.
+
+    Args:
+        fetch: The method of the Dagster instance that returns events, the latest event first.
+        asset: The asset.
+        keys: Partition keys. For an asset without partitions, the only key is an empty string.
+        since: The time after which events count; None: all events count.
+    """
+    cursor, missing = None, set(keys)
+    while missing:
+        partitions = sorted(missing) if keys != [""] else None
+        records_filter = dg.AssetRecordsFilter(asset, partitions, after_timestamp=since)
+        page = fetch(records_filter, limit=max(_LEAST_PAGE, len(missing)), cursor=cursor)
+        for record in page.records:
+            # observations by maintenance and erasures report no end offsets
+            key = record.partition_key or ""
+            if key in missing and _end_offsets(record):
+                missing.remove(key)
+                yield record
+        if not page.has_more:
+            return
+        cursor = page.cursor
+
+
+def _end_offsets(record: dg.EventLogRecord) -> dict[str, Any]:
+    """Returns the end offsets that an event reports, by topic and partition; empty if it reports none."""
+    event = record.asset_materialization or record.asset_observation
+    ends: Any = event.metadata.get("dagster_smt/end_offsets") if event else None
+    return ends.value if ends is not None else {}

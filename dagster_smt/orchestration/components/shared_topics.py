@@ -7,6 +7,8 @@ from typing import Protocol
 
 import dagster as dg
 
+from dagster_smt.errors import ConfigError
+from dagster_smt.orchestration.definitions.topic_assets import same_key
 from dagster_smt.orchestration.definitions.translator import SmtAssetData, topic_keys
 from dagster_smt.tables.topic_table import TopicTable
 
@@ -36,6 +38,9 @@ def observed_elsewhere(component: ReadsTopics, data: SmtAssetData, others: Seque
         component: The component.
         data: The data of the component's asset. ``get_topic_spec`` needs it to determine the keys of topics.
         others: All components of the project.
+
+    Raises:
+        ConfigError: SMT037, the pattern of another component is different, but has the same asset key.
     """
     elsewhere = set()
     keys = set(topic_keys(component.table))
@@ -47,6 +52,10 @@ def observed_elsewhere(component: ReadsTopics, data: SmtAssetData, others: Seque
         for key in keys.intersection(topic_keys(other.table)):
             # if the translations of two components differ, such as in key_prefix, each has its own asset for the topic
             spec = dg.AssetSpec(key)
-            if other.get_topic_spec(spec, data).key == component.get_topic_spec(spec, data).key:
-                elsewhere.add(key)
+            if other.get_topic_spec(spec, data).key != component.get_topic_spec(spec, data).key:
+                continue
+            # the key of a pattern has three parts, as in kafka/pattern/orders; the key of a topic has two
+            if len(key.path) > 2 and other.table.pattern != component.table.pattern:
+                raise ConfigError(same_key(key, other.table.pattern, component.table.pattern))
+            elsewhere.add(key)
     return elsewhere

@@ -139,11 +139,13 @@ def build_smt_assets(
         pool: The Dagster pool; named after the op by default.
 
     Raises:
-        ConfigError: A chain is wrong; SMT037, two tables share a key or a sink; SMT040, a table has no key; SMT735, a
-            table has ``destinations``.
+        ConfigError: A chain is wrong; SMT037, two tables share a key or a sink; SMT040, there is no table, or a table
+            has no key; SMT735, a table has ``destinations``.
         PlanError: No record with a table's declared schema can pass through its chain, or a mask, drop or rename can
             never change a record.
     """
+    if not tables:
+        raise ConfigError(Problem("SMT040", f"{name} tables", "no table is given", "give at least one SmtTable"))
     planned_tables = {}
     for table in tables:
         planned = planned_asset(table, translator)

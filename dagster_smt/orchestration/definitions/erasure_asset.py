@@ -18,7 +18,7 @@ from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.afterwards import UNSEEN
 from dagster_smt.orchestration.runs.erasure_work import ErasureWork, erasure_report
 from dagster_smt.orchestration.runs.failures import SmtFailure, problems_as_failure
-from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
+from dagster_smt.orchestration.runs.tables_of_ops import tables_of
 from dagster_smt.tables.erasure.subjects import SubjectSource
 from dagster_smt.tables.sink_options import KafkaSink, TableSink
 from dagster_smt.tables.topic_table import TableSource
@@ -106,12 +106,13 @@ def build_erasure_asset(
         pool: The Dagster pool of the step. If it is the pool of a table, runs of the table wait for the erasure.
 
     Raises:
-        ConfigError: SMT754, a table has no erasure, or an asset does not come from this package.
+        ConfigError: SMT754, in three cases. A table has no erasure. An asset does not come from this package. Or the
+            assets have several Spark sessions, but the erasure can use only one.
     """
     tables = _tables(assets)
     asset_key = dg.AssetKey.from_coercible(key)
-    (spark_key,) = {name for asset in assets for name in asset.op.required_resource_keys}
     name = op_name(asset_key)
+    spark_key = _spark_key(assets, name)
     described = ", ".join(table.name for table in tables)
 
     @dg.multi_asset(
@@ -144,7 +145,7 @@ def _tables(assets: Sequence[dg.AssetsDefinition]) -> list[PlannedAsset]:
     tables: list[PlannedAsset] = []
     problems = []
     for asset in assets:
-        planned = list(TABLES_OF_OPS.get(asset.op, {}).values())
+        planned = list(tables_of(asset).values())
         tables += planned
         if not planned:
             place = ", ".join(key.to_user_string() for key in asset.keys)
@@ -155,6 +156,18 @@ def _tables(assets: Sequence[dg.AssetsDefinition]) -> list[PlannedAsset]:
     if problems or not tables:
         raise ConfigError(problems or [Problem("SMT754", "assets", "no asset is given", "name the assets")])
     return tables
+
+
+def _spark_key(assets: Sequence[dg.AssetsDefinition], name: str) -> str:
+    """Returns the resource key of the Spark session that all ``assets`` use. ``name`` is the name of the erasure."""
+    spark_keys: set[str] = set()
+    for asset in assets:
+        spark_keys |= asset.op.required_resource_keys
+    if len(spark_keys) > 1:
+        statement = f"the tables have several Spark sessions: {', '.join(sorted(spark_keys))}"
+        hint = "build an erasure asset for the tables of each session"
+        raise ConfigError(Problem("SMT754", name, statement, hint))
+    return spark_keys.pop()
 
 
 def not_erasable(table: PlannedAsset) -> Iterator[Problem]:

@@ -61,11 +61,14 @@ def _file(path: Path) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
     # the file may import modules beside it, as with ``dg dev -f``
-    sys.path.insert(0, str(path.parent.resolve()))
+    folder = str(path.parent.resolve())
+    sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
     finally:
-        sys.path.pop(0)
+        # by value, because the file may have changed the list
+        if folder in sys.path:
+            sys.path.remove(folder)
     return module
 
 

@@ -16,7 +16,7 @@ from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import need_packages, spark_session_of
 from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
 from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, maintenance_results
-from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
+from dagster_smt.orchestration.runs.tables_of_ops import own_tables
 from dagster_smt.tables.maintenance.maintenance_options import STEPS, SmtMaintenance, check_table
 from dagster_smt.tables.sink_options import TableSink
 from dagster_smt.tables.spark_packages import packages_of
@@ -64,12 +64,8 @@ def build_maintenance_job(
             SMT804, ``tables`` contains a name that no table of the asset has; SMT802, the name of a table is not a
             valid name in SQL.
     """
-    written = tuple(TABLES_OF_OPS.get(asset.op, {}).values())
-    if not written:
-        hint = "maintain tables of other assets with the statements of their format"
-        place = ", ".join(key.to_user_string() for key in asset.keys)
-        statement = "the asset is not of build_smt_asset or build_smt_assets"
-        raise ConfigError(Problem("SMT813", place, statement, hint))
+    tables_of_asset = own_tables(asset, "maintain tables of other assets with the statements of their format")
+    written = tuple(tables_of_asset.values())
     chosen = _chosen(written, tables)
     name = name or f"{asset.op.name}_maintenance"
     # the Spark session is the only resource of an op of this package

@@ -9,7 +9,7 @@ import dagster as dg
 from dagster_smt.orchestration.definitions.planned_table import PlannedTable, planned_op
 from dagster_smt.orchestration.definitions.tables import SmtTable, table_argument
 from dagster_smt.orchestration.definitions.translator import default_description
-from dagster_smt.orchestration.launch.code_versions import data_version
+from dagster_smt.orchestration.launch.code_versions import data_version, version_tags
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
 from dagster_smt.orchestration.metadata.run_metadata import observed_metadata
 from dagster_smt.orchestration.runs.dagster_events import last_metadata, whole_outcome
@@ -118,7 +118,7 @@ def _run(
     if asset_key is not None and not outcome.news:
         yield dg.AssetObservation(asset_key, metadata=observed_metadata(outcome.metadata))
     elif asset_key is not None:
-        tags = {"dagster/data_version": data_version(outcome.ends, outcome.chain_hash).value}
+        tags = version_tags(data_version(outcome.ends, outcome.chain_hash))
         yield dg.AssetMaterialization(asset_key, metadata=outcome.metadata, tags=tags)
     if run.error is not None:
         raise failure_of(run.error)

@@ -85,15 +85,23 @@ def build_topic_assets(
         without: Keys of topics that other assets observe already, such as ``kafka/orders``.
 
     Raises:
-        ConfigError: SMT038, the tables have several sources, or the source is a table.
+        ConfigError: SMT038, the tables have several sources, or the source is a table; SMT040, there is no table;
+            SMT037, two patterns have the same asset key.
     """
     tables = [tables] if isinstance(tables, TopicTable) else list(tables)
     source = _source(tables, name)
-    watched_by_key = {}
+    watched_by_key: dict[dg.AssetKey, _Watched] = {}
+    problems = []
     for t in tables:
         for w in _watched(t):
-            if w.key not in without:
-                watched_by_key[w.key] = w
+            if w.key in without:
+                continue
+            other = watched_by_key.get(w.key, w)
+            if other.pattern != w.pattern:
+                problems.append(same_key(w.key, other.pattern, w.pattern))
+            watched_by_key[w.key] = w
+    if problems:
+        raise ConfigError(problems)
     specs = []
     for w in watched_by_key.values():
         specs.append(
@@ -130,6 +138,8 @@ def build_topic_assets(
 
 
 def _source(tables: Sequence[TopicTable], name: str) -> SourceSpec:
+    if not tables:
+        raise ConfigError(Problem("SMT040", f"{name} tables", "no table is given", "give at least one TopicTable"))
     several = any(t.source != tables[0].source for t in tables)
     if not several and not isinstance(tables[0].source, TableSource):
         return tables[0].source
@@ -138,6 +148,13 @@ def _source(tables: Sequence[TopicTable], name: str) -> SourceSpec:
     else:
         statement = "a table is an asset itself, not a topic"
     raise ConfigError(Problem("SMT038", name, statement, "make topic assets for each source of topics"))
+
+
+def same_key(key: dg.AssetKey, one: str, other: str) -> Problem:
+    """Returns the problem that two patterns, ``one`` and ``other``, have the same asset key."""
+    statement = f"the patterns {one} and {other} have the same asset key"
+    hint = "write one of them as (?:…){1}, which matches the same topics and has a key of its own"
+    return Problem("SMT037", key.to_user_string(), statement, hint)
 
 
 def _watched(table_: TopicTable) -> Iterator[_Watched]:

@@ -62,6 +62,14 @@ def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
     return dg.DataVersion(digest([ends, chain_hash]))
 
 
+def version_tags(version: dg.DataVersion) -> dict[str, str]:
+    """Returns the tags that give an event the data version ``version``. Dagster sets these tags itself for a
+    ``MaterializeResult``, but not for an ``AssetMaterialization``.
+    """
+    # without the second tag, Dagster takes the data version for one that it has computed itself
+    return {"dagster/data_version": version.value, "dagster/data_version_is_user_provided": "true"}
+
+
 def digest(data: object) -> str:
     """Returns a short hash of ``data``."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

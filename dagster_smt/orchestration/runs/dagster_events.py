@@ -11,7 +11,7 @@ from dagster_smt.orchestration.check_specs import check_results
 from dagster_smt.orchestration.checks import Evidence
 from dagster_smt.orchestration.definitions.partition_keys import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
-from dagster_smt.orchestration.launch.code_versions import code_version, data_version
+from dagster_smt.orchestration.launch.code_versions import code_version, data_version, version_tags
 from dagster_smt.orchestration.launch.time_keys import TimeKeys
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata, dead_letters_key
 from dagster_smt.orchestration.metadata.run_metadata import bare_metadata, letters_metadata, observed_metadata
@@ -162,8 +162,7 @@ def materializations(table: PlannedAsset, run: SmtRun, outcomes: Mapping[str, Sm
 
 def _tags(table: PlannedAsset, run: SmtRun, version: dg.DataVersion) -> dict[str, str]:
     return {
-        "dagster/data_version": version.value,
-        "dagster/data_version_is_user_provided": "true",
+        **version_tags(version),
         "dagster/code_version": table.spec.code_version or code_version(run.settings.chain, table.table, table.sink),
     }
 

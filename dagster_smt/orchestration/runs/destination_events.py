@@ -1,6 +1,6 @@
 """Yields the events of a run that writes many tables. Each table gets a materialization, its lineage and its checks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from dagster_smt.orchestration.check_specs import check_results
 from dagster_smt.orchestration.checks import Evidence
 from dagster_smt.orchestration.definitions.many_tables import table_partition, tables_partitions, writes_many
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
-from dagster_smt.orchestration.launch.code_versions import data_version
+from dagster_smt.orchestration.launch.code_versions import data_version, version_tags
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata, table_key, tables_key
 from dagster_smt.orchestration.metadata.run_metadata import RunContext, bare_metadata, run_metadata
 from dagster_smt.tables.sink_options import TableSink
@@ -50,13 +50,13 @@ def destination_events(
         metadata = run.afterwards.get(f"metadata of {topic}", make, bare_metadata(report))
         version = data_version(run.facts.ends, report.chain)
         if topic not in with_output:
-            tags = _version_tags(version)
+            tags = version_tags(version)
             partition = table_partition(topic)
             yield dg.AssetMaterialization(tables_key(table.key), partition=partition, metadata=metadata, tags=tags)
         elif own_op and run.error is None:
             yield dg.MaterializeResult(asset_key=table_key(table.key, topic), metadata=metadata, data_version=version)
         else:
-            yield dg.AssetMaterialization(table_key(table.key, topic), metadata=metadata, tags=_version_tags(version))
+            yield dg.AssetMaterialization(table_key(table.key, topic), metadata=metadata, tags=version_tags(version))
     if own_op:
         yield from destination_checks(table, run)
 
@@ -87,7 +87,3 @@ def _metadata(table: PlannedAsset, run: "SmtRun", topic: str, report: RunReport)
         app_id=run.app_id,
     )
     return {**run_metadata(replace(report, name=f"{table.name} {topic}"), context), "dagster_smt/topic": topic}
-
-
-def _version_tags(version: dg.DataVersion) -> Mapping[str, str]:
-    return {"dagster/data_version": version.value, "dagster/data_version_is_user_provided": "true"}

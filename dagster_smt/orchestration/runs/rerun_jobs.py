@@ -5,12 +5,11 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
 from dagster_smt.orchestration.runs.failures import one_after_the_other, problems_as_failure
 from dagster_smt.orchestration.runs.step_bodies import run_all_topics
-from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS, run_config
+from dagster_smt.orchestration.runs.tables_of_ops import run_config, tables_of
 
 
 def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], flag: str, name: str) -> Any:
@@ -22,21 +21,21 @@ def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], f
     all topics.
 
     Args:
-        asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns.
+        asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns, without time partitions.
         specs: The specs of the tables.
         flag: The name of the flag: ``redrive`` or ``repair``.
         name: The name of the job.
     """
     keys = [spec.key for spec in specs]
     tables = {}
-    for part, table in TABLES_OF_OPS.get(asset.op, {}).items():
+    for part, table in tables_of(asset).items():
         if table.key in keys:
             tables[part] = table
     description = f"{_WORDS[flag]} {', '.join(key.to_user_string() for key in keys)}, once the chain is fixed."
     configs = {}
     for part in tables or [""]:
         configs[part] = {"window": {flag: True}}
-    if asset.partitions_def is None or isinstance(asset.partitions_def, OF_TIME) or not tables:
+    if asset.partitions_def is None or not tables:
         config = run_config(asset.op.name, configs)
         return dg.define_asset_job(name, dg.AssetSelection.assets(*keys), config=config, description=description)
     step_name = f"{name}_topics"  # an op and its job must have different names
