@@ -132,9 +132,9 @@ class TopicTable:
         """
         for side in ("key", "value"):
             if getattr(self, side).kind in DESCRIBED:
-                from dagster_smt.tables.schema_files import with_schema  # loads fastavro
+                from dagster_smt.tables.rows.declare import described_format
 
-                object.__setattr__(self, side, with_schema(getattr(self, side)))
+                object.__setattr__(self, side, described_format(getattr(self, side)))
         # with columns, declared_formats() does the same check below, because the columns may be the schema
         problems = [] if self.columns else self._undescribed()
         if is_change(self.key):

@@ -289,3 +289,13 @@ def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
             Problem("SMT269", place, f"'{name}' is a struct, a map or an array of these, which CSV cannot hold", hint)
         )
     return results
+
+
+def described_format(form: Format) -> Format:
+    """Returns ``form`` with its schema. The options of ``form`` contain the schema itself, or the name of a file with
+    the schema. See ``tables.schema_files``.
+    """
+    # here and not in ``topic_table``, whose import contract keeps the formats out; the module loads fastavro
+    from dagster_smt.tables.schema_files import with_schema
+
+    return with_schema(form)
