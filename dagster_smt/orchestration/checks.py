@@ -129,9 +129,7 @@ class Evidence:
 
     report: RunReport
     facts: TableFacts
-    max_lag: int = 0
     mask_exceptions: Sequence[MaskException] = ()
-    failed_share: float = 1.0
     readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Maps each column of this asset to columns of downstream assets that are derived from this column."""
     checks: SmtChecks = field(default_factory=SmtChecks)
@@ -167,12 +165,13 @@ def no_dead_letters(evidence: Evidence) -> CheckVerdict:
         statement = "no record failed"
     codes = sorted({reject.problem.code for reject in report.rejects})
     severity: Severity = "WARN"
-    if failed >= evidence.failed_share * report.records_in:
+    share = evidence.checks.failed_share
+    if failed >= share * report.records_in:
         severity = "ERROR"
-    elif bad := [topic for topic, counts in report.topics.items() if _mostly_failed(counts, evidence.failed_share)]:
+    elif bad := [topic for topic, counts in report.topics.items() if _mostly_failed(counts, share)]:
         # all records of a small topic may have failed although the share of the whole run is small
         severity = "ERROR"
-        statement += f"; of {', '.join(bad[:_MOST_NAMES])} {evidence.failed_share:.0%} or more"
+        statement += f"; of {', '.join(bad[:_MOST_NAMES])} {share:.0%} or more"
     metadata: dict[str, Any] = {"dead_letters": failed, "codes": codes}
     if report.unwritten:
         severity = "ERROR"
@@ -417,7 +416,7 @@ def masked_values(evidence: Evidence) -> CheckVerdict:
         rows.append({"masked": m, "also in": p, "records": n})
     metadata |= {"found": table(rows[:_MOST_ROWS], _RESIDUE_COLUMNS), "pairs": len(rows)}
     texts = []
-    for m, p in sorted(hits)[:5]:
+    for m, p in sorted(hits)[:_MOST_NAMES]:
         texts.append(f"{p} (of {m})")
     paths = ", ".join(texts)
     statement = f"masked values are also in {paths}; mask or drop these fields, or list them in mask.exceptions"
@@ -454,7 +453,8 @@ def lag(evidence: Evidence) -> CheckVerdict:
         if n:
             behind_by_topic[t] = n
     metadata = {"lag": behind, "lag_by_topic": behind_by_topic}
-    return CheckVerdict(behind <= evidence.max_lag, f"{behind} offsets are not read yet", metadata, "WARN")
+    limit = evidence.checks.max_lag or 0
+    return CheckVerdict(behind <= limit, f"{behind} offsets are not read yet", metadata, "WARN")
 
 
 def contract(evidence: Evidence) -> CheckVerdict:
@@ -470,7 +470,7 @@ def contract(evidence: Evidence) -> CheckVerdict:
                 readers += names
         rows.append({"column": path, "problem": problem, "read by": ", ".join(sorted(readers))})
     texts = []
-    for path, problem in list(broken.items())[:5]:
+    for path, problem in list(broken.items())[:_MOST_NAMES]:
         texts.append(f"{path}: {problem}")
     problems = "; ".join(texts)
     return CheckVerdict(
@@ -534,9 +534,11 @@ def same_as_connect(evidence: Evidence) -> CheckVerdict:
     rows = []
     for number, stage in enumerate(certificate.stages):
         findings = certificate.of_stage(number)
-        reasons = [f"{finding.decision or 'different'}: {finding.first.text}" for finding in findings] or [stage.same]
+        reason = stage.same
+        if findings:
+            reason = f"{findings[0].decision or 'different'}: {findings[0].first.text}"
         verdict = certificate.verdict_of(number)
-        rows.append(dict(zip(_CERTIFIED_COLUMNS, (stage.alias, verdict, stage.records, reasons[0]), strict=True)))
+        rows.append(dict(zip(_CERTIFIED_COLUMNS, (stage.alias, verdict, stage.records, reason), strict=True)))
     metadata = {
         "sampled": certificate.records,
         "connect_version": certificate.connect_version,
@@ -601,7 +603,7 @@ def judged(name: str, evidence: Evidence) -> CheckVerdict:
     so.
     """
     unseen = []
-    for fact in NEEDED.get(name, ()):
+    for fact in NEEDED[name]:
         if fact in evidence.facts.unseen:
             unseen.append(evidence.facts.unseen[fact])
     if unseen:

@@ -31,7 +31,7 @@ from dagster_smt.tools.problem_codes import codes_page
 
 FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
 _PATHS = """
-    {}. `field.syntax.version` selects the path syntax:
+    `field.syntax.version` selects the path syntax:
 
     - `V1` (the default): the path is the name of a top-level field, even if it contains dots.
     - `V2` (KIP-821): dots separate steps, so `a.b` is the field `b` of `a`. A step in backticks is a literal name. A
@@ -218,10 +218,10 @@ def paths_page() -> str:
     for cls in own(Transform):
         if issubclass(cls, NestedPaths):
             names.append(f"`{cls.__name__}`")
-    who = f"These transforms accept field paths: {', '.join(names[:-1])} and {names[-1]}"
-    # _PATHS begins with the placeholder ``{}``, which ``who`` replaces
-    lines = ["# Field paths", "", *textwrap.wrap(who + inspect.cleandoc(_PATHS).split("\n\n")[0][2:], 120)]
-    lines += ["", inspect.cleandoc(_PATHS).partition("\n\n")[2], "", "## Forms", ""]
+    who = f"These transforms accept field paths: {', '.join(names[:-1])} and {names[-1]}."
+    first, _, others = inspect.cleandoc(_PATHS).partition("\n\n")
+    lines = ["# Field paths", "", *textwrap.wrap(f"{who} {first}", 120)]
+    lines += ["", others, "", "## Forms", ""]
     lines += ["The results of `MaskField` with `replacement=*`.", "", "| syntax | path | matches | before | after |"]
     lines.append("|---" * 5 + "|")
     for form in SPELLINGS:

@@ -37,6 +37,7 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, read, table
 
+LESS_THAN_HALF = SmtChecks(failed_share=0.4)
 GOOD = Evidence(
     RunReport(
         "orders",
@@ -103,8 +104,8 @@ WRONG = [
     ("no_dead_letters", reported(failed=1, records_out=3, rejects=[REJECT]), "1 of 5 records failed", "WARN"),
     ("no_dead_letters", reported(failed=5, records_out=0, topics={"orders": ALL_FAILED}), "5 of 5 records", "ERROR"),
     ("no_dead_letters", reported(failed=1, topics={"a": FINE, "b": ALL_FAILED}), "; of b 100% or more", "ERROR"),
-    ("no_dead_letters", replace(reported(failed=2, records_out=3), failed_share=0.4), "2 of 5 records", "ERROR"),
-    ("no_dead_letters", replace(reported(failed=1, records_out=4), failed_share=0.4), "1 of 5 records", "WARN"),
+    ("no_dead_letters", replace(reported(failed=2, records_out=3), checks=LESS_THAN_HALF), "2 of 5 records", "ERROR"),
+    ("no_dead_letters", replace(reported(failed=1, records_out=4), checks=LESS_THAN_HALF), "1 of 5 records", "WARN"),
     (
         "no_dead_letters",
         reported(failed=3, records_out=1, unwritten=(Range("orders", 0, 1, 3),)),
@@ -200,7 +201,7 @@ def test_a_connector_without_its_check_is_refused():
 
 
 def test_lag_up_to_a_limit_passes():
-    assert CHECKS["lag"](replace(facts_with(lag={"orders": 3}), max_lag=3)).passed
+    assert CHECKS["lag"](replace(facts_with(lag={"orders": 3}), checks=SmtChecks(max_lag=3))).passed
 
 
 CONDITIONAL = {

@@ -72,8 +72,31 @@ class FormatModel(dg.Model):
     )
 
 
-def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
-    return format_of(data, folder, place)
+def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
+    """Returns the format that ``data``, a ``FormatModel``, describes.
+
+    Raises:
+        ConfigError: SMT041, the format ``json_schema`` has no schema, or a different format has a schema. If the schema
+            is wrong, the error lists its problems.
+    """
+    text = data["schema_"]
+    if (text is None) is (data["kind"] == "json_schema"):
+        if text is None:
+            statement = "json_schema needs a schema"
+        else:
+            statement = f"{data['kind']} takes no schema"
+        raise ConfigError(
+            Problem("SMT041", place, statement, "kind: json_schema goes with schema: a DDL string or file")
+        )
+    schema = None
+    if text is not None:
+        file = folder / text if text.endswith(".sql") else None
+        schema = parse_ddl(file.read_text(encoding="utf-8") if file else text, place=file.name if file else place)
+    rest = {}
+    for key, value in data.items():
+        if key != "schema_":
+            rest[key] = value
+    return with_files(Format(**rest, schema=schema), folder)
 
 
 def _names_of(cls: Callable[..., Any]) -> ConfigSpelling:
@@ -96,7 +119,7 @@ class ScheduledMaintenance(SmtMaintenance):
 
 
 SPELLINGS: Spellings = {
-    Format: ConfigSpelling(FormatModel, _format_here, lambda default: FormatModel(kind=default.kind)),
+    Format: ConfigSpelling(FormatModel, format_of, lambda default: FormatModel(kind=default.kind)),
     NewTopics: ConfigSpelling(model_of(NewTopics, {}), lambda data, folder, place: NewTopics(**data)),
     SourceColumns: _names_of(SourceColumns),
     SoftDeleteColumns: _names_of(SoftDeleteColumns),
@@ -368,33 +391,6 @@ _NOT_IN_STATEMENTS = ("statement", "source", "on_data_loss", "group", "start", "
 _START = "earliest"
 
 
-def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
-    """Returns the format that ``data``, a ``FormatModel``, describes.
-
-    Raises:
-        ConfigError: SMT041, the format ``json_schema`` has no schema, or a different format has a schema. If the schema
-            is wrong, the error lists its problems.
-    """
-    text = data["schema_"]
-    if (text is None) is (data["kind"] == "json_schema"):
-        if text is None:
-            statement = "json_schema needs a schema"
-        else:
-            statement = f"{data['kind']} takes no schema"
-        raise ConfigError(
-            Problem("SMT041", place, statement, "kind: json_schema goes with schema: a DDL string or file")
-        )
-    schema = None
-    if text is not None:
-        file = folder / text if text.endswith(".sql") else None
-        schema = parse_ddl(file.read_text(encoding="utf-8") if file else text, place=file.name if file else place)
-    rest = {}
-    for key, value in data.items():
-        if key != "schema_":
-            rest[key] = value
-    return with_files(Format(**rest, schema=schema), folder)
-
-
 def chain_of(value: Any, folder: Path) -> Any:
     """Returns the chain in ``value``, which is the name of a file next to ``defs.yaml``, connector properties, or
     stages.
@@ -422,13 +418,6 @@ def policy_from(data: str | Mapping[str, Any] | None, folder: Path) -> Policy | 
     if isinstance(data, str):
         return read_policy(folder / data)
     return policy_of(data, folder)
-
-
-def jars_of(entries: Sequence[str], folder: Path) -> list[str]:
-    """Returns the entries of ``smt_jars`` with absolute paths. In ``entries``, paths are relative to ``folder``, the
-    folder of ``defs.yaml``. Maven coordinates stay unchanged.
-    """
-    return absolute_entries(entries, folder)
 
 
 def checks_from(data: Mapping[str, Any] | None, folder: Path) -> SmtChecks:
@@ -507,7 +496,7 @@ ResolvedChain: TypeAlias = Annotated[
 ResolvedJars: TypeAlias = Annotated[
     Sequence[str],
     _resolver(
-        jars_of,
+        absolute_entries,
         Sequence[str],
         "Jars for classes of the chain that this package does not have: files, folders as in plugin.path, relative to "
         "defs.yaml, and Maven coordinates.",

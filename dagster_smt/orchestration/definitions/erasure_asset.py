@@ -17,7 +17,7 @@ from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.afterwards import UNSEEN
 from dagster_smt.orchestration.runs.erasure_work import ErasureWork, erasure_report
-from dagster_smt.orchestration.runs.failures import SmtFailure, problems_as_failure
+from dagster_smt.orchestration.runs.failures import SmtFailure, all_foreseen, problems_as_failure
 from dagster_smt.orchestration.runs.tables_of_ops import tables_of
 from dagster_smt.tables.erasure.subjects import SubjectSource
 from dagster_smt.tables.sink_options import KafkaSink, TableSink
@@ -306,8 +306,7 @@ def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
     must carry this metadata about the erasure.
     """
     failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
-    # SMT591 is the code of a failure that nobody foresaw: only its stack trace explains it
-    failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)
+    failure.foreseen = all_foreseen(report.problems)
     return failure
 
 

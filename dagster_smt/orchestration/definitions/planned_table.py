@@ -204,9 +204,7 @@ def planned_op(table: SmtTable, name: str) -> PlannedTable:
         PlanError: No record with the table's declared schema can pass through the chain, or a mask, drop or rename can
             never change a record.
     """
-    own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
-    policy = definition_policy(table)
-    chain = policy.on(own) if policy is not None else own
+    own, policy, chain = _chains(table, name)
     plan_sink(chain, table.table, table.sink)
     return PlannedTable(
         name=name,
@@ -291,10 +289,7 @@ def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy
     """Returns three things: the user's own chain of ``table``; the policy that applies to the table, or None; and the
     data for a translator. The chain and the plan in this data begin with the stages of the policy.
     """
-    name = key.to_user_string()
-    own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
-    policy = definition_policy(table)
-    chain = policy.on(own) if policy is not None else own
+    own, policy, chain = _chains(table, key.to_user_string())
     attributes = {}
     # not with asdict, which would also convert the dataclasses inside, such as the sink, into dicts
     for field in fields(SmtTable):
@@ -305,6 +300,17 @@ def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy
         chain_file=table.chain if isinstance(table.chain, Path) else None,
     )
     return own, policy, data
+
+
+def _chains(table: SmtTable, name: str) -> tuple[Chain, AppliedPolicy | None, Chain]:
+    """Returns three things: the user's own chain of ``table``; the policy that applies to the table, or None; and the
+    own chain after the stages of the policy. ``name`` is the name of the table in messages.
+    """
+    own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
+    policy = definition_policy(table)
+    if policy is None:
+        return own, None, own
+    return own, policy, policy.on(own)
 
 
 def _sink_of(table: SmtTable, name: str) -> Sink:

@@ -81,7 +81,7 @@ def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
             columns.append(_column(name, kind, False, role="key"))
     for p, s in in_value:
         columns.append(_schema_column(p, s, described.masked, "key" if p in names else ""))
-    columns += _added_columns(described, sink)
+    columns += _added_columns(sink)
     for name, kind in _source_columns(sink).items():
         columns.append(_column(name, kind, True, role="source"))
     return dg.TableSchema(columns=columns)
@@ -106,7 +106,7 @@ def _is_delete_flag(path: str, sink: Sink) -> bool:
     return sink.keyed is not None and path == below("", sink.keyed.delete_flag)
 
 
-def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
+def _added_columns(sink: Sink) -> list[dg.TableColumn]:
     """Returns the columns that the mode of ``sink`` adds to the columns of the chain. In the mode ``scd2``, for
     example, these are the beginning and the end of a version.
     """
@@ -120,8 +120,6 @@ def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
         for name, (kind, doc) in zip(keyed.soft.names, kinds.items(), strict=True):
             columns.append(_column(name, kind, True, doc=doc, role="added"))
         return columns
-    if described.after is not None and keyed.sequence_by in described.after.by_name:
-        time = described.after.by_name[keyed.sequence_by].label.removesuffix("?")
     start, end, current, closed_by = keyed.validity.names
     return [
         _column(start, time, True, doc="The beginning of the version", role="added"),

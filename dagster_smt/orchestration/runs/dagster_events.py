@@ -85,9 +85,7 @@ def _check_results(context: Context, table: PlannedAsset, run: SmtRun) -> Iterat
     evidence = Evidence(
         run.report,
         run.facts,
-        table.checks.max_lag or 0,
         exceptions,
-        table.checks.failed_share,
         readers,
         table.checks,
         run.certificate or run.no_certificate,

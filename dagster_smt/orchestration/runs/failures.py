@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_smt.errors import ConfigError, PlanError, RecordsRejected, SmtError, UnsupportedError
+from dagster_smt.errors import ConfigError, PlanError, Problem, RecordsRejected, SmtError, UnsupportedError
 from dagster_smt.model.reports.causes import log_causes
 from dagster_smt.orchestration.metadata.table_values import problem_table
 
@@ -36,10 +36,16 @@ def failure_of(error: SmtError) -> "SmtFailure":
         metadata={"dagster_smt/problems": problem_table(error.problems)},
         allow_retries=not isinstance(error, _FINAL),
     )
-    failure.foreseen = all(problem.code != "SMT591" for problem in error.problems)
+    failure.foreseen = all_foreseen(error.problems)
     if failure.foreseen:
         return failure
     return failure.with_traceback(error.__traceback__)
+
+
+def all_foreseen(problems: Iterable[Problem]) -> bool:
+    """Returns True if ``problems`` describe a failure completely."""
+    # SMT591 is the code of a failure that nobody foresaw: only its stack trace explains it
+    return all(problem.code != "SMT591" for problem in problems)
 
 
 def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.DagsterLogManager) -> Iterator[Any]:

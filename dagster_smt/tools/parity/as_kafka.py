@@ -17,7 +17,7 @@ import msgspec
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.fields.edit import clash, refused, struct_of, under
 from dagster_smt.authoring.fields.schemaless import require_map
-from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.stage import Chain
 from dagster_smt.authoring.transform import Planning, SideFunction, refuse
 from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.on_values_record import effects_function
@@ -290,18 +290,8 @@ def _run(case: Any) -> Iterator[Results]:
     if case.get("lossy"):
         chain = vendor_differences.with_losses(chain)
     if case.get("renames"):
-        chain = replace(chain, stages=tuple(_defective(stage, case["renames"]) for stage in chain.stages))
+        chain = vendor_differences.exchanged(chain, ReplaceField, lambda: case["renames"])
     yield run_case(case, chain, KafkaConverter(settings) if case.get("reader") else None)["results"]
-
-
-def _defective(stage: Stage, class_: type[ReplaceField]) -> Stage:
-    if not isinstance(stage.transform, ReplaceField):
-        return stage
-    # The copy keeps its parsed options and gets the methods of a subclass that reproduces Kafka's defect. A frozen
-    # model rejects an ordinary assignment, so object.__setattr__ changes the class.
-    defective = stage.transform.model_copy()
-    object.__setattr__(defective, "__class__", class_)
-    return replace(stage, transform=defective)
 
 
 def _without_ignored(case: Case) -> Case | None:

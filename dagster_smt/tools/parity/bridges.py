@@ -180,10 +180,8 @@ class Bridge:
             return self._mended(want, got)
         if not spark:
             return None
-        if header is not None:
-            if self._same_bytes(want, header):
-                return ["D6"]
-            return self._scale(number, a, b)
+        if header is not None and self._same_bytes(want, header):
+            return ["D6"]
         return self._scale(number, a, b)
 
     def _struct_fields(self, number: int) -> list[Any]:
@@ -269,7 +267,6 @@ class Bridge:
             _, java = self._java(got)
             if canonical_java(java) == canonical_java(want["java"]):
                 return ["D2"]
-            return None
         return None
 
     def _java(self, datum: Any) -> tuple[str | None, Any]:

@@ -17,9 +17,7 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.tools.parity import vendor_differences
 from dagster_smt.tools.parity.as_kafka import coerced, kept_spelling, read_by_name, runs
-from dagster_smt.tools.parity.bridges import BYTES as BYTES
-from dagster_smt.tools.parity.bridges import SPARK as SPARK
-from dagster_smt.tools.parity.bridges import Bridge
+from dagster_smt.tools.parity.bridges import SPARK, Bridge
 from dagster_smt.tools.parity.compare import difference, kind_of_result, result_difference
 from dagster_smt.tools.parity.datums import case_chain, run_case
 from dagster_smt.tools.parity.spark_limits import beyond_range, without_schemas

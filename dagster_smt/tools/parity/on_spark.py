@@ -30,8 +30,8 @@ from dagster_smt.spark.stages.typed import State, TypedEvaluator
 from dagster_smt.spark.typed_literals import MAX_MILLIS
 from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.spark.workers import map_in_arrow
+from dagster_smt.tools.parity.bridges import BYTES, SPARK
 from dagster_smt.tools.parity.datums import DROPPED, Converter, case_chain, failure
-from dagster_smt.tools.parity.judge import BYTES, SPARK
 from dagster_smt.tools.parity.runner import answer_to, broken
 from dagster_smt.values.headers.literals import parse_simple_header
 

@@ -388,10 +388,10 @@ def with_losses(chain: Chain) -> Chain:
     """Returns ``chain`` with routers that have the same defect as Debezium's: they lose values when they turn JSON into
     structs.
     """
-    return _exchanged(chain, EventRouter, lambda: _LossyRouter)
+    return exchanged(chain, EventRouter, lambda: _LossyRouter)
 
 
-def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transform]]) -> Chain:
+def exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transform]]) -> Chain:
     """Returns ``chain`` with a transform from ``new`` in place of each transform of the class ``old``. The options stay
     the same.
     """
@@ -462,7 +462,7 @@ def with_memory(chain: Chain) -> Chain:
         # attribute
         return type("Remembering", (_Remembering,), {"first_topics": lambda self: known})
 
-    return _exchanged(chain, ByLogicalTableRouter, remembering)
+    return exchanged(chain, ByLogicalTableRouter, remembering)
 
 
 def remembers(case: Case) -> Case | None:
