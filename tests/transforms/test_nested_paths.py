@@ -12,6 +12,7 @@ from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type, optional, timestamp
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.transforms.aiven.concat_fields import ConcatFields
 from dagster_smt.transforms.kafka.cast import Cast
 from dagster_smt.transforms.kafka.extract_field import ExtractField
 from dagster_smt.transforms.kafka.header_from import HeaderFrom
@@ -401,6 +402,13 @@ def test_a_struct_inside_a_struct_with_a_default_is_changed_too(cls, options, af
         record = Record("orders", value_schema=NESTED, value={"p": before})
         assert Interpreter(chain).run(record).status == 0
         assert record.value == {"p": expected}
+
+
+def test_the_text_of_a_struct_has_what_its_default_has_inside():
+    record = Record("orders", value_schema=NESTED, value={"p": None})
+    chain = chain_of(ConcatFields, {"field.names": "p", "output.field.name": "o", "delimiter": "-"})
+    assert Interpreter(chain).run(record).status == 0
+    assert record.value["o"] == "Struct{q=Struct{r=a},x=1}"
 
 
 def test_a_null_inside_a_default_stays_a_null():
