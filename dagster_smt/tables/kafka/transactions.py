@@ -14,7 +14,8 @@ from dagster_smt.tables.kafka.client import DENIED, KafkaClient, Place
 from dagster_smt.tables.kafka.outgoing import Outgoing
 
 OnDelivery = Callable[[KafkaError | None, Message], None]
-_FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+"""Errors of a producer that the brokers have fenced, because another producer with the same name has begun."""
 _REQUEST = 64 * 2**20
 LONGEST = _REQUEST - 1024
 """The size in bytes of the longest record that this package sends, even if a topic accepts longer records. This size is
@@ -333,7 +334,7 @@ class Transactions:
 
 
 def _is_fenced(error: Any) -> bool:
-    return isinstance(error, KafkaError) and error.code() in _FENCED
+    return isinstance(error, KafkaError) and error.code() in FENCED
 
 
 def _is_unknown(failure: Exception) -> bool:
