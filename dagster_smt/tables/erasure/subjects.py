@@ -67,7 +67,12 @@ class SubjectSource:
             except (OSError, UnicodeDecodeError):
                 raise self._unusable("cannot be read as a text") from None
         if self.environment:
-            return os.environ.get(self.environment, "").splitlines()
+            text = os.environ.get(self.environment, "")
+            try:
+                text.encode()  # os.environ turns bytes that are not UTF-8 into halves of surrogate pairs
+            except UnicodeEncodeError:
+                raise self._unusable("cannot be read as a text") from None
+            return text.splitlines()
         assert self.table is not None
         from dagster_smt.spark.sql import quoted  # loads PySpark
 

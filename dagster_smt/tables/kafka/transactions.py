@@ -14,7 +14,8 @@ from dagster_smt.tables.kafka.client import DENIED, KafkaClient, Place
 from dagster_smt.tables.kafka.outgoing import Outgoing
 
 OnDelivery = Callable[[KafkaError | None, Message], None]
-_FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+"""Errors of a producer that the brokers have fenced, because another producer with the same name has begun."""
 REQUEST = 64 * 2**20
 """The client's limit for the size of a record in bytes. The topic limits the size further."""
 LONGEST = REQUEST - 1024
@@ -333,7 +334,7 @@ class Transactions:
 
 
 def _is_fenced(error: Any) -> bool:
-    return isinstance(error, KafkaError) and error.code() in _FENCED
+    return isinstance(error, KafkaError) and error.code() in FENCED
 
 
 def _is_unknown(failure: Exception) -> bool:

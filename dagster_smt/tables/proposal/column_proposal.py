@@ -141,8 +141,7 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
             whole.items.take(_part(whole, "object"))
         whole = whole.items
     elif group != "objects":
-        proposal.columns = (("value", Schema(Type.STRING, optional=True)),)
-        proposal.options["value.format"] = "raw"
+        _make_one_column(proposal)
         proposal.remarks.append(f"Most values are {group}, not objects with fields: each is one string.")
         return
     _note_misfits(proposal, observation)
@@ -153,10 +152,15 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
     else:
         proposal.columns = ()
     if schema is not None and schema.type is Type.MAP:
-        proposal.options["value.format"] = "raw"
-        proposal.columns = (("value", Schema(Type.STRING, optional=True)),)
+        _make_one_column(proposal)
         proposal.remarks.append("The names in the values differ from record to record: each value is one string.")
     proposal.notes = types.notes
+
+
+def _make_one_column(proposal: Proposal) -> None:
+    """Changes ``proposal``: the table gets one string column for the whole value."""
+    proposal.options["value.format"] = "raw"
+    proposal.columns = (("value", Schema(Type.STRING, optional=True)),)
 
 
 def _part(observation: Observation, kind: str) -> Observation:

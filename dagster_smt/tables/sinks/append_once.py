@@ -77,34 +77,20 @@ def append_once(
         Two results. The first is the argument ``since`` of the next run: for each target partition, the offset at which
         the next run starts to search. The second describes the records that were appended.
     """
-    with place.alone(trace.owner[1], topics, trace.identity, say) as alone:
-        return _append_once(alone, frame, topics, trace, since, taken_in, order, say)
-
-
-def _append_once(
-    place: Topics,
-    frame: DataFrame,
-    topics: Sequence[str],
-    trace: Trace,
-    since: Ends,
-    taken_in: OffsetSet,
-    order: Sequence[str],
-    say: Callable[[str], None],
-) -> tuple[dict[str, int], Appended]:
-    looked: dict[str, int] = {}
-    there = place.there(topics)
-    unread = [_from(r, since) for r in there]
-    tails = Window(tuple(r for r in unread if r.records > 0))
-    with ExitStack() as stack:
+    with place.alone(trace.owner[1], topics, trace.identity, say) as alone, ExitStack() as stack:
+        looked: dict[str, int] = {}
+        there = alone.there(topics)
+        unread = [_from(r, since) for r in there]
+        tails = Window(tuple(r for r in unread if r.records > 0))
         if tails.ranges:
-            traces = _traces(place.read(tails), trace).persist()
+            traces = _traces(alone.read(tails), trace).persist()
             stack.callback(traces.unpersist)
             # the executors sort and merge both inputs; otherwise Spark would send an input that it considers small
             # through the driver
             known = traces.select("identity").distinct().hint("merge")
             frame = frame.withColumn("identity", _identity(trace)).join(known, "identity", "left_anti").drop("identity")
             looked = _still_needed(traces, trace.owner[1], taken_in)
-        appended = place.append(frame, order, say)
+        appended = alone.append(frame, order, say)
     # A partition without a record that later runs must find is searched from its end. If the new records begin exactly
     # there, no other writer's record lies in between, and the search can begin after them.
     looked = {_key(r): r.end for r in there} | looked

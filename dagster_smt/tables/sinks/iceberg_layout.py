@@ -19,8 +19,7 @@ from dagster_smt.model.topics.layout import (
 )
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.versions import partition_functions
-from dagster_smt.tables.sinks.delta_layout import different_properties
-from dagster_smt.tables.sql import literal
+from dagster_smt.tables.sinks.delta_layout import different_properties, pairs
 
 TARGET_SIZE = "write.target-file-size-bytes"
 DISTRIBUTION = "write.distribution-mode"
@@ -91,14 +90,6 @@ def layout_properties(layout: Layout) -> dict[str, str]:
     if layout.comment:
         properties["comment"] = layout.comment
     return properties
-
-
-def pairs(properties: Mapping[str, str]) -> str:
-    """Formats ``properties`` for SQL: ``{"a": "1", "b": "2"}`` becomes ``'a' = '1', 'b' = '2'``."""
-    texts = []
-    for name, value in properties.items():
-        texts.append(f"{literal(name)} = {literal(value)}")
-    return ", ".join(texts)
 
 
 def create_statement(table: str, columns: str, layout: Layout, properties: Mapping[str, str]) -> str:

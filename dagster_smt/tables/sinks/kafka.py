@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -28,6 +28,7 @@ from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
 from dagster_smt.tables.kafka.progress import from_commits, to_commits
 from dagster_smt.tables.kafka.sizes import size_column
 from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.kafka.transactions import FENCED
 from dagster_smt.tables.sink_options import KafkaSink
 from dagster_smt.tables.sinks.kafka_topics import KafkaPlace
 from dagster_smt.tables.sinks.protocol import NewCommit, Replaced, check_expected, other_run_committed, same_state
@@ -41,7 +42,6 @@ from dagster_smt.tables.sinks.records import (
 )
 from dagster_smt.tables.topic_table import SourceSpec
 
-_FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _ORDER = ("source_topic", "partition", "offset")
 _TRANSACTION = 10_000
 """The time limit in milliseconds of a transaction that only commits offsets."""
@@ -207,7 +207,7 @@ class KafkaTable(RecordTable):
                     producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), client.timeout)
                     producer.commit_transaction(client.timeout)
                 except KafkaException as error:
-                    if error.args[0].code() in _FENCED:
+                    if error.args[0].code() in FENCED:
                         raise other_run_committed(self._name) from None
                     raise
 

@@ -1,5 +1,6 @@
 """Whose a record is: ids at paths of keys, values and headers, in every format; and the options of an erasure."""
 
+import os
 import pickle
 
 import pytest
@@ -143,7 +144,12 @@ def test_ids_come_from_a_file_or_a_variable_and_no_message_shows_one(tmp_path, m
     monkeypatch.setenv("IDS", "x\ny")
     assert SubjectSource(environment="IDS").ids(None) == {"x", "y"}
     file.write_bytes(b"secret-4711\xff")
-    for wrong in (lambda: SubjectSource(file=str(file)), lambda: SubjectSource(environment="NO_IDS")):
+    monkeypatch.setitem(os.environb, b"BYTES", b"secret-4711\xff")
+    for wrong in (
+        lambda: SubjectSource(file=str(file)),
+        lambda: SubjectSource(environment="NO_IDS"),
+        lambda: SubjectSource(environment="BYTES"),
+    ):
         with pytest.raises(ConfigError) as refused:
             wrong().ids(None)
         assert [p.code for p in refused.value.problems] == ["SMT757"] and "secret" not in str(refused.value)
