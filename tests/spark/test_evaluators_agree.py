@@ -1,5 +1,6 @@
 """The same chain on the same records: the Spark evaluator and the Python evaluator give the same results."""
 
+import base64
 import json
 from datetime import datetime, timezone
 
@@ -13,7 +14,7 @@ from dagster_smt.formats.json import reader as json_reader
 from dagster_smt.formats.sides import parse_json
 from dagster_smt.interpret.interpreter import FAILED, PASSED, VALUE_CONVERTER, Interpreter
 from dagster_smt.model.record import Header, Record
-from dagster_smt.model.schema import STRING, Schema, Type, optional
+from dagster_smt.model.schema import STRING, Schema, Type, decimal, optional
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql
 from dagster_smt.spark.evaluate import evaluate, output_schema
@@ -22,6 +23,7 @@ from dagster_smt.spark.reading.narrow import narrowed
 from dagster_smt.spark.types import internal_type
 from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.values.numbers import integer_bytes
 from tests.spark.made_up import TOPICS, Example, examples, nest
 
 MOMENT = datetime(2019, 4, 25, 15, 2, 16, 123000, timezone.utc)
@@ -205,3 +207,23 @@ def test_a_masked_struct_is_refused_in_the_same_words(spark, options):
     schema = Schema(Type.STRUCT, fields=(("y", nest("struct", 1)),))
     stages = [{**MASK_Y, "options": {"fields": ["y"], **options}}]
     compare(spark, Example(schema, stages, [(b'{"y":{"a":7}}', "orders", ()), (b'{"y":null}', "orders", ())]))
+
+
+COARSE = {
+    "number": ({"kind": "number"}, decimal(1), ["12345678901234567890123456789012.5", "-0.5", "9" * 36 + ".9"]),
+    "decimal": ({"kind": "coordinate", "decimals": 2}, decimal(4), ["59.9139", "-0.0001", "0.2900"]),
+    "double": ({"kind": "coordinate", "decimals": 2}, Schema(Type.FLOAT64), [0.29, -4.035, 59.9139, 1e300, -1e-300]),
+    "float": ({"kind": "coordinate", "decimals": 2}, Schema(Type.FLOAT32), [0.29, -4.03, 59.9139, 1e30]),
+}
+
+
+@pytest.mark.parametrize("case", COARSE)
+def test_multiples_agree(spark, case):
+    options, y, values = COARSE[case]
+    schema, rows = Schema(Type.STRUCT, fields=(("y", y),)), []
+    for value in values:
+        if isinstance(value, str):
+            value = base64.b64encode(integer_bytes(int(value.replace(".", "")))).decode()
+        rows.append((json.dumps({"y": value}).encode(), "orders", ()))
+    stage = {"alias": "c", "type": "dagster_smt.privacy.Coarsen$Value", "options": {"fields": ["y"], **options}}
+    compare(spark, Example(schema, [stage], rows))
