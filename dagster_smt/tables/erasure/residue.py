@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from dagster_smt.model.reports.erasure_report import Residue, Scan
 from dagster_smt.tables.erasure.needles import Needles
 from dagster_smt.tables.erasure.stored_files import Files, StoredFile
+from dagster_smt.values.numbers import EXACT
 
 _BEAT_FILES = 20
 _LONG = 1 << 16
@@ -312,7 +313,8 @@ def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, 
     if kind in ("int", "long"):
         value: Any = int.from_bytes(data, "little", signed=True)
     elif match := _DECIMAL.fullmatch(kind):
-        value = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-int(match["scale"]))
+        # without a context that is exact, a number of more than 28 digits would be rounded
+        value = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-int(match["scale"]), EXACT)
     else:
         value = data.decode(errors="replace")
     return int(needles.is_bound(value, names_person=names_person))

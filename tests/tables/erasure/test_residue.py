@@ -15,7 +15,9 @@ from dagster_smt.tables.erasure.residue import ResidueScan, count_in, kind_of
 from dagster_smt.tables.erasure.stored_files import LocalFiles
 
 MAIL, NUMBER = "anna.with.a.long.name.4711@example.org", "4711"
-NEEDLES = Needles(frozenset({MAIL, NUMBER, "4711.00"}), frozenset({"user_id", "mail"}))
+LONG_ID = 10**35 + 7
+"""An id with more digits than Python's decimals keep by default (28)."""
+NEEDLES = Needles(frozenset({MAIL, NUMBER, "4711.00", str(LONG_ID), f"{LONG_ID}.00"}), frozenset({"user_id", "mail"}))
 
 
 def parquet(**columns):
@@ -104,6 +106,7 @@ COLUMNS = json.dumps(
             {"id": 7, "name": "user_id", "type": "float"},
             {"id": 8, "name": "amount", "type": "decimal(10, 0)"},
             {"id": 9, "name": "amount", "type": "double"},
+            {"id": 10, "name": "user_id", "type": "decimal(38, 2)"},
         ],
     }
 )
@@ -129,6 +132,9 @@ COLUMNS = json.dumps(
         (7, struct.pack("<f", 4711.0), True),
         (8, (4711).to_bytes(2, "big", signed=True), False),
         (9, struct.pack("<d", 4711.0), False),
+        (10, (LONG_ID * 100).to_bytes(16, "big", signed=True), True),
+        (10, (LONG_ID * 100 + 1).to_bytes(16, "big", signed=True), False),
+        (10, (LONG_ID * 100 + 100).to_bytes(16, "big", signed=True), False),
     ],
 )
 def test_bounds_of_a_manifest_are_read_as_their_columns_are(number, value, left):
