@@ -140,18 +140,13 @@ def plugin_with(plugins: Sequence[Plugin], class_name: str) -> Plugin | None:
     return None
 
 
-def connect_jars(version: str, *, fetch: bool = True) -> tuple[Path, ...]:
+def connect_jars(version: str) -> tuple[Path, ...]:
     """Returns Kafka Connect's own jars of ``version``: its API, its JSON converter and its transforms.
 
     Raises:
         UnsupportedError: SMT960 if the jars cannot be fetched.
     """
-    artifacts = ("connect-json", "connect-transforms")
-    if fetch:
-        folder = fetch_from_maven("org.apache.kafka", artifacts, version)
-    else:
-        folder = folder_of("org.apache.kafka", artifacts, version)
-    return _archives(folder) if folder.is_dir() else ()
+    return _archives(fetch_from_maven("org.apache.kafka", ("connect-json", "connect-transforms"), version))
 
 
 def digest_of(jars: Iterable[Path]) -> str:

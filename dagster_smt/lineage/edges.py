@@ -222,11 +222,3 @@ def _cells(record: PlanRecord) -> Iterator[tuple[Place, Cell]]:
 def _merge(into: dict[Place, tuple[str, ...]], more: Stages) -> None:
     for place, names in more.items():
         into[place] = tuple(dict.fromkeys((*into.get(place, ()), *names)))
-
-
-def edges_by_column(edges: Sequence[Edge]) -> dict[str, list[Edge]]:
-    """Groups ``edges`` by the path of their column."""
-    by_column: dict[str, list[Edge]] = {}
-    for edge in edges:
-        by_column.setdefault(edge.column, []).append(edge)
-    return by_column

@@ -21,7 +21,15 @@ from dagster_smt.model.topics.format import REGISTERED, SELF_DESCRIBED, Format, 
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.by_schema import OneSchema, by_schema
 from dagster_smt.spark.flat_columns import Leaf
-from dagster_smt.spark.outcome_columns import DESTINATION, GONE, IN_TIMESTAMP, LEFT_RECORD, PROBLEM_TYPE, TIMESTAMP
+from dagster_smt.spark.outcome_columns import (
+    DESTINATION,
+    GONE,
+    IN_TIMESTAMP,
+    LEFT_RECORD,
+    PROBLEM_TYPE,
+    TIMESTAMP,
+    untouched,
+)
 from dagster_smt.spark.reading.arrays import ELEMENT, IN_ELEMENT, rows_of_arrays, with_element_named
 from dagster_smt.spark.reading.avro_columns import AvroSide
 from dagster_smt.spark.reading.jvm_columns import IN_RECORD
@@ -205,15 +213,16 @@ class _Work:
 
 def _records_in_jvm(work: _Work) -> DataFrame:
     assert work.program is not None
-    lane = evaluate_in_lane(work.frame, work.job, work.program)
-    if work.whole:
-        return with_left(lane, run_left(lane, work.job))
-    return lane
+    return _whole(evaluate_in_lane(work.frame, work.job, work.program), work)
 
 
 def _records_in_kafkas_classes(work: _Work) -> DataFrame:
     assert work.setup is not None
-    lane = evaluate_in_connect(work.frame, work.job, work.setup)
+    return _whole(evaluate_in_connect(work.frame, work.job, work.setup), work)
+
+
+def _whole(lane: DataFrame, work: _Work) -> DataFrame:
+    """Adds the records that Java has left to Python to ``lane``, if the result of ``work`` must contain them."""
     if work.whole:
         return with_left(lane, run_left(lane, work.job))
     return lane
@@ -376,7 +385,7 @@ def _columns(
         F.col("__stage"),
         # a problem of the reader comes before all problems of stages
         F.coalesce(F.col("in_problem"), _problem(evaluator)).alias("__problem"),
-        (F.array(*words) if words else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))).alias("__touched"),
+        (F.array(*words) if words else untouched()).alias("__touched"),
     ]
     if keeps_key:
         shown.append(_gone(evaluator).alias(GONE))

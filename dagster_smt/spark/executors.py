@@ -45,7 +45,7 @@ def check_executors(session: SparkSession) -> None:
         UnsupportedError: SMT630: modules are missing; SMT631: ``dagster_smt`` on the executors differs from
             ``dagster_smt`` in this process; SMT632: executors have a different version of Python.
     """
-    if session in _checked or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
+    if session in _checked or not has_remote_executors(session):
         return
     look = F.udf(probe(PACKAGE, MODULES), "string")
     try:
@@ -62,8 +62,11 @@ def check_executors(session: SparkSession) -> None:
     _checked.add(session)
 
 
-def on_a_cluster(master: str | None) -> bool:
-    """Returns True if ``master`` names a cluster, where executors are separate processes."""
+def has_remote_executors(session: SparkSession) -> bool:
+    """Returns True if the executors of ``session`` may be outside this process, for example on a cluster."""
+    if is_connect(session):
+        return True
+    master = session.conf.get("spark.master", "local")
     return re.fullmatch(r"local(\[.*\])?", master or "local") is None
 
 

@@ -25,7 +25,7 @@ from dagster_smt.foreign.host import JAR
 from dagster_smt.foreign.jars import Plugin
 from dagster_smt.foreign.segment import Classes
 from dagster_smt.spark.environment import is_connect
-from dagster_smt.spark.executors import on_a_cluster
+from dagster_smt.spark.executors import has_remote_executors
 
 _CONNECT = "connect"
 _shipped: "WeakKeyDictionary[SparkSession, set[str]]" = WeakKeyDictionary()
@@ -45,7 +45,7 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
         ConfigError, UnsupportedError: The errors of ``classes_for``.
         UnsupportedError: SMT645 if the session cannot ship files.
     """
-    if not chain.has_foreign or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
+    if not chain.has_foreign or not has_remote_executors(session):
         return
     name = archive_of(chain.foreign)
     if name in _shipped.setdefault(session, set()):

@@ -101,6 +101,11 @@ def words(entries: int) -> int:
     return -(-entries // BITS)
 
 
+def untouched(words: int = 0) -> Column:
+    """Returns the column ``__touched``, with ``words`` elements, for records that no stage has touched."""
+    return F.array_repeat(F.lit(0).cast("bigint"), F.lit(words))
+
+
 def timestamp_micros(batch: pa.RecordBatch) -> pa.Array:
     """Returns the timestamps of ``batch`` in microseconds. The batch has Kafka's columns."""
     # as numbers, because Python's ``datetime`` ends with the year 9999, and Spark's timestamps do not

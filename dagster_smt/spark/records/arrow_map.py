@@ -231,8 +231,8 @@ class BatchRunner:
             if done_there is not None:
                 return self._of_host(self.segment, batch, done_there)
         records = self._records(batch)
-        keys = None if self.passes_key else _column(batch, "key").to_pylist()
-        done = self.interpreter.run_all(records, keys, _column(batch, "value").to_pylist())
+        keys = None if self.passes_key else batch.column("key").to_pylist()
+        done = self.interpreter.run_all(records, keys, batch.column("value").to_pylist())
         for number in _unreadable(batch):
             done.lost[number] = Outcome(FAILED, VALUE_CONVERTER, UNREADABLE)
             records[number].touched = 0  # the record reached no stage
@@ -246,7 +246,7 @@ class BatchRunner:
 
         All batches share the same record objects, because nothing refers to a record after its batch.
         """
-        size, topics = batch.num_rows, _column(batch, "topic").to_pylist()
+        size, topics = batch.num_rows, batch.column("topic").to_pylist()
         # the list grows to the largest batch so far
         self.records += [Record(None, number=n) for n in range(len(self.records), size)]
         if len(self.records) == size:
@@ -261,10 +261,10 @@ class BatchRunner:
             for record in records:
                 metadata.put(record.number, record)
         if self.job.chain.reads_leader_epoch:
-            for record, epoch in zip(records, _column(batch, LEADER_EPOCH).to_pylist(), strict=True):
+            for record, epoch in zip(records, batch.column(LEADER_EPOCH).to_pylist(), strict=True):
                 record.leader_epoch = epoch
         if self.job.chain.reads_headers:
-            for record, headers in zip(records, _column(batch, "headers").to_pylist(), strict=True):
+            for record, headers in zip(records, batch.column("headers").to_pylist(), strict=True):
                 record.headers = [header_as_read(h["key"], h["value"]) for h in headers or ()]
         return records
 
@@ -275,7 +275,7 @@ class BatchRunner:
             status[number], stage[number] = outcome.status, outcome.stage
             if outcome.problem is not None:
                 problems[number] = outcome.problem
-        columns = {f"__{name}": _column(batch, name) for name in ("topic", "partition", "offset")}
+        columns = {f"__{name}": batch.column(name) for name in ("topic", "partition", "offset")}
         columns["__status"], columns["__stage"] = pa.array(status, pa.int8()), pa.array(stage, pa.int32())
         columns["__problem"] = problem_column(problems, size)
         touched = [record.touched for record in records]
@@ -287,7 +287,7 @@ class BatchRunner:
                 bits = [bits >> BITS * word & _MASK for bits in touched]
             columns[f"__t{word}"] = pa.array(bits, pa.int64())
         for side, names in self.names.items():
-            columns[schema_column(side)] = pa.array(names(_column(batch, side).to_pylist()), pa.binary())
+            columns[schema_column(side)] = pa.array(names(batch.column(side).to_pylist()), pa.binary())
         if self.job.chain.has_foreign:
             columns[CHANGES] = of_texts([record.changes for record in records])
         return columns
@@ -298,7 +298,7 @@ class BatchRunner:
         """
         size = batch.num_rows
         done = self._routed(done)
-        columns = {f"__{name}": _column(batch, name) for name in ("topic", "partition", "offset")}
+        columns = {f"__{name}": batch.column(name) for name in ("topic", "partition", "offset")}
         columns |= {"__status": done.status, "__stage": done.stage, "__problem": problem_column(done.problems, size)}
         for word in range(self.job.words):
             columns[f"__t{word}"] = touched_bits(segment, done.sets, BITS * word, _MASK)
@@ -311,8 +311,8 @@ class BatchRunner:
         micros = pc.multiply(done.timestamp, 1000)
         columns |= {
             "timestamp": micros.cast(_TIMESTAMP),
-            "timestampType": _column(batch, "timestampType"),
-            "headers": pa.array(headers, _HEADERS) if done.others else _column(batch, "headers"),
+            "timestampType": batch.column("timestampType"),
+            "headers": pa.array(headers, _HEADERS) if done.others else batch.column("headers"),
             "key": done.key,
             "value": done.value,
             "topic": done.topic,
@@ -348,7 +348,7 @@ class BatchRunner:
             records: The records after the stages.
             done: The encoded keys and values of these records.
         """
-        columns = {name: _column(batch, name) for name in ("timestamp", "timestampType", "headers", "key")}
+        columns = {name: batch.column(name) for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
             columns["headers"] = pa.array([_headers(record) for record in records], _HEADERS)
         if self.job.chain.writes_timestamp:
@@ -385,10 +385,10 @@ class _Metadata:
     """The partition, offset and timestamp of each record in a batch."""
 
     def __init__(self, batch: pa.RecordBatch):
-        self.partitions = _column(batch, "partition").to_pylist()
-        self.offsets = _column(batch, "offset").to_pylist()
+        self.partitions = batch.column("partition").to_pylist()
+        self.offsets = batch.column("offset").to_pylist()
         self.micros = timestamp_micros(batch).to_pylist()
-        self.types = _column(batch, "timestampType").to_pylist()
+        self.types = batch.column("timestampType").to_pylist()
 
     def put(self, number: int, record: Record) -> None:
         """Copies the metadata at the position ``number`` into ``record``."""
@@ -424,10 +424,6 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     step = max(1, rows * _PART // max(batch.nbytes, 1))
     for first in range(0, max(rows, 1), step):
         yield batch.slice(first, step) if step < rows else batch
-
-
-def _column(batch: pa.RecordBatch, name: str) -> Any:
-    return batch.column(name)
 
 
 def _unreadable(batch: pa.RecordBatch) -> list[int]:

@@ -20,9 +20,16 @@ from dagster_smt.foreign.wire import encoder
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.jvm.program import topic_names
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.environment import is_connect
-from dagster_smt.spark.executors import on_a_cluster
-from dagster_smt.spark.outcome_columns import BITS, CHANGES, PROBLEM_TYPE, RECORD_COLUMNS, TARGET, UNREADABLE_TIMESTAMP
+from dagster_smt.spark.executors import has_remote_executors
+from dagster_smt.spark.outcome_columns import (
+    BITS,
+    CHANGES,
+    PROBLEM_TYPE,
+    RECORD_COLUMNS,
+    TARGET,
+    UNREADABLE_TIMESTAMP,
+    untouched,
+)
 from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.spark.records.java_calls import call_java, of_call, outcome_columns, record_numbers
 from dagster_smt.spark.sql import Column
@@ -48,7 +55,7 @@ def _takes(session: SparkSession) -> bool:
     """Returns True if ``session`` can run Kafka Connect's classes in its JVM. The session needs the jar of this
     package. Its executors must run on this machine, with Java 17 or later.
     """
-    if is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local")) or not has_lane(session):
+    if has_remote_executors(session) or not has_lane(session):
         return False
     version = session._jvm.java.lang.System.getProperty("java.specification.version")  # type: ignore[union-attr]
     return version.isdigit() and int(version) >= _OLDEST_JAVA
@@ -76,7 +83,7 @@ def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFram
     # could not read.
     topic = F.when(kind != UNREADABLE_TIMESTAMP, F.col("topic"))
     arguments = [F.col("key"), F.col("value"), topic, *record_numbers(), F.col("headers"), kind, F.lit(setup)]
-    touched = F.coalesce(of_call("words"), F.array_repeat(F.lit(0).cast("bigint"), F.lit(job.words)))
+    touched = F.coalesce(of_call("words"), untouched(job.words))
     # a class from a jar may have state, so Spark must call it exactly once per record
     function = "connect_records" if only_kafkas(job.chain) else "foreign_records"
     called = call_java(frame, function, arguments)

@@ -15,14 +15,12 @@ import pyarrow.compute as pc
 from dagster_smt.errors import Problem, problem_of_record
 from dagster_smt.foreign.host import HostDiedError
 from dagster_smt.foreign.segment import ForeignSegment, thrown
-from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.interpret.interpreter import KEY_CONVERTER, VALUE_CONVERTER, Interpreter
 from dagster_smt.model.schema import JavaDate
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.outcome_columns import timestamp_micros
 from dagster_smt.spark.records.change_texts import of_numbers
 
-FAILED = 2
-KEY_CONVERTER, VALUE_CONVERTER = -2, -3
 _PLACES = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 _NONE = -(2**63)
 """The number that represents a missing timestamp."""

@@ -17,6 +17,7 @@ from dagster_smt.spark.outcome_columns import (
     LEFT_RECORD,
     RECORD_COLUMNS,
     UNREADABLE_TIMESTAMP,
+    untouched,
 )
 from dagster_smt.spark.records.arrow_map import COMMON, READ_COLUMNS, ArrowMap, changes_column, evaluate_records
 from dagster_smt.spark.records.java_calls import call_java, of_call, outcome_columns, record_numbers
@@ -96,7 +97,7 @@ def _touched(job: ArrowMap) -> Column:
         return of_call("words")
     if job.words:
         return F.array(of_call("touched"))
-    return F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))
+    return untouched()
 
 
 def _record(job: ArrowMap) -> Column:
