@@ -56,7 +56,9 @@ SHARED = {
     "SMT019": "cli/connector_commands cli/schema_command",
     "SMT032": "orchestration/launch/config_schema orchestration/runs/step_bodies",
     "SMT038": "orchestration/components/table_models orchestration/definitions/topic_assets",
-    "SMT040": "orchestration/components/table_models orchestration/definitions/planned_table",
+    "SMT037": "orchestration/definitions/assets orchestration/definitions/topic_assets",
+    "SMT040": "orchestration/components/table_models orchestration/definitions/assets "
+    "orchestration/definitions/planned_table orchestration/definitions/topic_assets",
     "SMT045": "orchestration/definitions/partition_keys orchestration/launch/time_keys",
     "SMT102": "authoring/fields/edit authoring/fields/field_reading",
     "SMT202": "authoring/fields/resolve authoring/fields/field_reading",
