@@ -77,6 +77,48 @@ def test_with_partitions_of_time_it_is_what_has_ended(
     assert all(request.run_key == request.partition_key for request in requests)
 
 
+def run_of(schedule, instance, key, status):
+    """A run as Dagster's scheduler starts it for a request."""
+    tags = {"dagster/schedule_name": schedule.name, "dagster/run_key": key, "dagster/partition": key}
+    return instance.create_run_for_job(dg.Definitions(jobs=[JOB]).resolve_job_def("job"), tags=tags, status=status)
+
+
+@dg.job(name="job")
+def JOB():  # noqa: N802
+    pass
+
+
+@pytest.mark.parametrize(
+    ("status", "asked"),
+    [
+        ("SUCCESS", []),
+        ("NOT_STARTED", []),
+        ("STARTED", []),
+        ("FAILURE", ["2026-01-01"]),
+        ("CANCELED", ["2026-01-01"]),
+    ],
+)
+def test_a_partition_is_asked_for_once_unless_its_run_failed(tmp_path, instance, status, asked):
+    """Dagster's scheduler compares run keys within a tick: an hourly schedule would run a day 24 times."""
+    orders = asset(tmp_path, DAYS)
+    schedule = build_smt_schedule(orders, "0 * * * *")
+    run_of(schedule, instance, "2026-01-01", dg.DagsterRunStatus[status])
+    moment = datetime(2026, 1, 2, 17, tzinfo=timezone.utc)
+    evaluation = tick(schedule, instance, orders, moment)
+    assert [request.partition_key for request in evaluation.run_requests] == asked
+    assert ("earlier ticks have requested 2026-01-01" in (evaluation.skip_message or "")) == (not asked)
+    next_day = tick(schedule, instance, orders, datetime(2026, 1, 3, 0, tzinfo=timezone.utc))
+    assert [request.partition_key for request in next_day.run_requests] == ["2026-01-02"]
+
+
+def test_a_run_of_another_schedule_or_by_hand_does_not_count(tmp_path, instance):
+    orders = asset(tmp_path, DAYS)
+    schedule, other = build_smt_schedule(orders, "0 * * * *"), build_smt_schedule(orders, "0 * * * *", name="other")
+    run_of(other, instance, "2026-01-01", dg.DagsterRunStatus.SUCCESS)
+    evaluation = tick(schedule, instance, orders, datetime(2026, 1, 2, 17, tzinfo=timezone.utc))
+    assert [request.partition_key for request in evaluation.run_requests] == ["2026-01-01"]
+
+
 def test_before_the_first_partition_has_ended_nothing_is_asked(tmp_path, instance):
     orders = asset(tmp_path, DAYS)
     early = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)

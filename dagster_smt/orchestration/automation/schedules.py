@@ -1,6 +1,6 @@
 """Builds schedules of assets, with and without partitions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,8 @@ from dagster_smt.orchestration.automation.sensors import SENSOR_TAG, range_tags
 from dagster_smt.orchestration.definitions.op_names import main_spec, op_name
 from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 
+_SCHEDULE_TAG, _RUN_KEY_TAG = "dagster/schedule_name", "dagster/run_key"
+_NOT_DONE = {dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED}
 Schedule = dg.ScheduleDefinition | Any  # the schedule of a partitioned job has a class that is not public
 
 
@@ -27,7 +29,8 @@ def build_smt_schedule(
     one run over all topics. With time partitions, a tick requests every partition that has ended since the last tick.
     For example, the schedule ``30 3 * * *`` ticks every night at 03:30. With daily partitions, a tick runs yesterday's
     partition, with the records that have arrived by 03:30. With hourly partitions, a tick runs the 24 partitions that
-    ended since the last tick.
+    ended since the last tick. If the schedule ticks more often than partitions end, a partition is requested only once;
+    if its run fails or is cancelled, the next tick requests the partition again.
 
     Args:
         asset: An asset from ``build_smt_asset``.
@@ -48,9 +51,8 @@ def build_smt_schedule(
         "default_status": default_status,
     }
     if isinstance(partitions, OF_TIME):
-        return dg.ScheduleDefinition(
-            **common, execution_fn=_ended(main_spec(asset).key, partitions, cron_schedule, execution_timezone)
-        )
+        ended = _ended(name, main_spec(asset).key, partitions, cron_schedule, execution_timezone)
+        return dg.ScheduleDefinition(**common, execution_fn=ended)
     if not isinstance(partitions, dg.DynamicPartitionsDefinition):
         return dg.ScheduleDefinition(**common)
     return dg.ScheduleDefinition(**common, execution_fn=_every_partition(name, main_spec(asset).key, partitions))
@@ -63,7 +65,7 @@ def _windows_of(partitions: OF_TIME) -> dg.TimeWindowPartitionsDefinition:
     return next(d for d in dimensions if isinstance(d, dg.TimeWindowPartitionsDefinition))
 
 
-def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None) -> Any:
+def _ended(name: str, asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None) -> Any:
     windows = _windows_of(partitions)
     # this definition serves to calculate ticks: each of its windows is the time between two ticks of the schedule
     between_ticks = dg.TimeWindowPartitionsDefinition(
@@ -83,10 +85,29 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
             yield dg.SkipReason("no partition of time has ended yet")
         elif not keys:
             yield dg.SkipReason(f"there are no topics of {ended[-1]} yet")
-        for key in keys:  # the run key makes Dagster run each partition once, however often the schedule ticks
+        # Dagster compares the run keys of one tick only, so this function looks for the runs of earlier ticks
+        runs = _runs(context.instance, name, keys)
+        missing = [key for key in keys if key not in runs]
+        if keys and not missing:
+            yield dg.SkipReason(f"earlier ticks have requested {keys[-1]} and all partitions before it")
+        for key in missing:
             yield dg.RunRequest(run_key=key, partition_key=key, asset_selection=[asset])
 
     return requests
+
+
+def _runs(instance: dg.DagsterInstance, schedule: str, keys: Sequence[str]) -> set[str]:
+    """Returns the run keys in ``keys`` for which the schedule called ``schedule`` has already requested a run that has
+    succeeded or is not finished yet.
+    """
+    if not keys:
+        return set()
+    filters = dg.RunsFilter(tags={_SCHEDULE_TAG: schedule, _RUN_KEY_TAG: [*keys]})
+    run_keys = set()
+    for run in instance.get_runs(filters):
+        if run.status not in _NOT_DONE:
+            run_keys.add(run.tags[_RUN_KEY_TAG])
+    return run_keys
 
 
 def _ended_since(windows: dg.TimeWindowPartitionsDefinition, tick: datetime) -> list[str]:
