@@ -35,6 +35,7 @@ from dagster_smt.tables.erasure.register import Register, not_yet_erased
 from dagster_smt.tables.erasure.residue import MANIFEST, ResidueScan
 from dagster_smt.tables.erasure.row_erasure import (
     LakeTable,
+    RandomIds,
     RowErasure,
     column_parts,
     erase_deletions,
@@ -227,9 +228,14 @@ class _Erasure:
                 result.place = _joined(place, count, [f"deletions: {line}" for line in past], residue, scan)
         return result.place
 
+    @cached_property
+    def random_ids(self) -> Mapping[str, RandomIds]:
+        """The random ids of the people. They are the same in all tables of one launch."""
+        return replacements(self.ids)
+
     def rows_of(self, target: ErasureTarget, table: LakeTable) -> RowErasure:
         """Returns an object that finds and deletes the rows in ``table`` that belong to the people."""
-        return RowErasure(self.session, table, target.erasure, replacements(self.ids))
+        return RowErasure(self.session, table, target.erasure, self.random_ids)
 
     def noted(
         self,

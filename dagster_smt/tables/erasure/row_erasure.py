@@ -9,13 +9,15 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import SystemRandom
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, IntegerType, LongType, StringType, StructType
+from pyspark.sql.types import CharType, DataType, IntegerType, LongType, StringType, StructType, VarcharType
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.spark.sql import quoted, text
+from dagster_smt.spark.versions import struct_of_ddl
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.erasure.matching import RECORD_SCHEMA, MatchBatches, RecordMatch
 from dagster_smt.tables.erasure.spec import SmtErasure
@@ -33,9 +35,16 @@ from dagster_smt.tables.sinks.merge import (
 )
 
 LakeTable = DeltaTable | IcebergTable
-_SUBJECTS = "subject STRING, replacement STRING"
+_RANDOM = SystemRandom()
+_BYTES = 16
+_LENGTH = len("erased-") + 2 * _BYTES
+"""The number of characters of a random id in a column of strings."""
+_INTEGERS, _LONGS = range(-(2**31), 0), range(-(2**62), 0)
+"""The numbers from which the random ids for columns of the types ``INT`` and ``BIGINT`` are drawn."""
 _REPLACEABLE = (StringType, IntegerType, LongType)
 """The types of columns in which the mode ``rekey`` can replace an id with a random id."""
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
+"""Spark shows a column of the type ``VARCHAR(10)`` as ``STRING``, and notes its type in this metadata of the column."""
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
 
@@ -49,6 +58,28 @@ def column_parts(path: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
+@dataclass(frozen=True)
+class RandomIds:
+    """The random ids that replace the id of one person in mode ``rekey``. No random id depends on the original id, so
+    nobody can compute one from the other.
+
+    Attributes:
+        text: The random id in columns of strings, such as ``erased-9c1f…``.
+        integer: The random id in columns of the type ``INT``, a negative number.
+        long: The random id in columns of the type ``BIGINT``, a negative number.
+    """
+
+    text: str
+    integer: int
+    long: int
+
+    def of_type(self, kind: DataType) -> str:
+        """Returns the random id for a column of the type ``kind``, as a string."""
+        if isinstance(kind, StringType):
+            return self.text
+        return str(self.long if isinstance(kind, LongType) else self.integer)
+
+
 @dataclass
 class RowErasure:
     """The rows of one table that belong to the people of an erasure.
@@ -57,14 +88,14 @@ class RowErasure:
         session: The Spark session.
         table: The table.
         spec: The erasure.
-        subjects: Maps each id to the random id that replaces it in mode ``rekey``.
+        subjects: Maps each id to the random ids that replace it in mode ``rekey``.
         values: The values of the ``search`` columns in the erased rows, for the residue scan.
     """
 
     session: SparkSession
     table: LakeTable
     spec: SmtErasure
-    subjects: Mapping[str, str]
+    subjects: Mapping[str, RandomIds]
     values: set[str] = field(default_factory=set)
 
     def check_columns(self, schema: StructType) -> None:
@@ -81,8 +112,12 @@ class RowErasure:
                 problems.append(Problem("SMT758", self.table.spec.place, f"the table has no column {path}", hint))
         for path in self.spec.columns:
             kind = _type_of(schema, column_parts(path))
-            if self.spec.mode == "rekey" and kind is not None and not isinstance(kind, _REPLACEABLE):
+            if self.spec.mode != "rekey" or kind is None:
+                continue
+            if not isinstance(kind, _REPLACEABLE):
                 problems.append(self._unfit(path))
+            elif (length := _length_of(schema, column_parts(path))) is not None and length < _LENGTH:
+                problems.append(self._too_short(path, length))
         if problems:
             raise TableError(problems)
 
@@ -94,15 +129,21 @@ class RowErasure:
         statement = f"the column {path} holds neither strings nor integers of 32 or 64 bits, so no random id fits"
         return Problem("SMT758", self.table.spec.place, statement, hint)
 
+    def _too_short(self, path: str, length: int) -> Problem:
+        hint = "use mode 'delete', or widen the column"
+        statement = f"the column {path} holds at most {length} characters, and a random id has {_LENGTH}"
+        return Problem("SMT758", self.table.spec.place, statement, hint)
+
     def frame(self) -> DataFrame:
-        """Returns a data frame with a row for each person: ``subject`` is the id, and ``replacement`` is the random id
-        that replaces it in mode ``rekey``.
-        """
-        return self.session.createDataFrame(sorted(self.subjects.items()), _SUBJECTS)
+        """Returns a data frame with a row for each person. The column ``subject`` is the id."""
+        rows = []
+        for subject in sorted(self.subjects):
+            rows.append((subject,))
+        return self.session.createDataFrame(rows, "subject STRING")
 
     def matching(self, paths: Sequence[str]) -> DataFrame:
         """Returns the rows in which at least one column of ``paths`` contains the id of one of the people."""
-        subjects = self.frame().select("subject")
+        subjects = self.frame()
         rows = self.table.read()
         condition = F.lit(False)
         for path in paths:
@@ -158,27 +199,28 @@ class RowErasure:
         return ", ".join(changes)
 
     def _people(self, path: str, schema: StructType) -> DataFrame:
-        """Returns a data frame with a row for each person: ``subject`` is the id, and ``replacement`` is a random id
-        that fits the type of the column ``path``. For a column of integers, this is a random negative number.
+        """Returns a data frame with a row for each person: ``subject`` is the id, and ``replacement`` is the random id
+        for the type of the column ``path``.
         """
         kind = _type_of(schema, column_parts(path))
-        if isinstance(kind, StringType):
-            return self.frame()
-        bits = 62 if isinstance(kind, LongType) else 30
+        assert kind is not None
         rows = []
         for subject in sorted(self.subjects):
-            rows.append((subject, str(-1 - secrets.randbits(bits))))
-        return self.session.createDataFrame(rows, _SUBJECTS)
+            rows.append((subject, self.subjects[subject].of_type(kind)))
+        return self.session.createDataFrame(rows, "subject STRING, replacement STRING")
 
 
-def replacements(subjects: Iterable[str]) -> dict[str, str]:
-    """Returns a dict from each id in ``subjects`` to a random id, such as ``{"anna": "erased-9c1f…"}``. The random id
-    does not depend on the original id, so nobody can compute one id from the other.
+def replacements(subjects: Iterable[str]) -> dict[str, RandomIds]:
+    """Returns a dict from each id in ``subjects`` to the random ids that replace it. No two people get the same random
+    id. A number may by chance already occur in a table.
     """
-    names = {}
-    for subject in subjects:
-        names[subject] = f"erased-{secrets.token_hex(16)}"
-    return names
+    people = sorted(subjects)
+    # a column of the type INT has so few numbers that two of 10,000 independent draws would often be equal
+    integers, longs = _RANDOM.sample(_INTEGERS, len(people)), _RANDOM.sample(_LONGS, len(people))
+    random_ids = {}
+    for subject, integer, long in zip(people, integers, longs, strict=True):
+        random_ids[subject] = RandomIds(f"erased-{secrets.token_hex(_BYTES)}", integer, long)
+    return random_ids
 
 
 def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, place: SourceColumns) -> int:
@@ -303,3 +345,14 @@ def _type_of(schema: StructType, parts: Sequence[str]) -> DataType | None:
             return None
         kind = kind[part].dataType
     return kind
+
+
+def _length_of(schema: StructType, parts: Sequence[str]) -> int | None:
+    """Returns the largest number of characters that the column at the path ``parts`` can hold: 10 for ``VARCHAR(10)``
+    and ``CHAR(10)``. Returns None if the column has no limit.
+    """
+    declared = schema[parts[0]].metadata.get(_DECLARED)
+    if declared is None:
+        return None
+    kind = _type_of(struct_of_ddl(f"{quoted(parts[0])} {declared}"), parts)
+    return kind.length if isinstance(kind, CharType | VarcharType) else None
