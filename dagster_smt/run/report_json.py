@@ -35,10 +35,12 @@ def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
     """Returns the report of ``run``, or of the last commit if ``run`` is None. The report has the status
     ``already committed``.
 
-    The report of the last commit is complete. For an earlier commit, and for any commit to topics of a cluster, the
-    report only states that the commit exists.
+    The report of the last run is complete. For an earlier run, and for any commit to topics of a cluster, the report
+    only states that the commit exists.
     """
-    if not state.report or (run is not None and run.number != state.number):
+    # An erasure, or a take-over, commits without a run. Such a commit leaves the report of the last run in the state.
+    newest = max((one.number for one in state.runs), default=state.number)
+    if not state.report or (run is not None and run.number != newest):
         name = str(state.report.get("name", ""))
         return RunReport(name, Window(), status="already committed", chain=run.chain if run is not None else "")
     return dataclasses.replace(report_from_json(dict(state.report)), status="already committed")

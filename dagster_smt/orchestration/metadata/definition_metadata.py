@@ -45,7 +45,7 @@ def definition_metadata(
 
 def uri_of(path: str | Path) -> str:
     """Returns the location ``path`` of a table as a URI."""
-    if "://" in str(path):
+    if is_uri(path):
         return str(path)
     return Path(path).absolute().as_uri()
 

@@ -88,7 +88,7 @@ def catalog_and_parts(session: SparkSession, table: str) -> tuple[str, list[str]
     parts = []
     for part in _PART.finditer(table):
         parts.append(part.group())
-    first = parts[0].strip("`").replace("``", "`")
+    first = without_backticks(parts[0])
     if len(parts) > 1 and session.conf.get(f"spark.sql.catalog.{first}", None):
         return first, parts[1:]
     return session.catalog.currentCatalog(), parts
