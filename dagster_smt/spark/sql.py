@@ -14,6 +14,7 @@ function. The function ``select`` adds this column to the frame before it select
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import reduce
@@ -36,6 +37,8 @@ _TEXTS = {"regexp_replace": (1, 2), "translate": (1, 2), "format_string": (0,), 
 """Maps the name of a function to the positions of its arguments that are literal strings, as in PySpark:
 ``regexp_replace(column, "a", "b")`` has literals at 1 and 2. In all other positions, a string is the name of a column.
 """
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
+"""One part of a name: in backticks, with doubled backticks inside of the part, or plain."""
 _numbers = count(1)
 
 
@@ -239,6 +242,16 @@ def text(value: str) -> str:
     if value.isprintable() and not set(value) & {"'", "\\", "$"}:
         return f"'{value}'"
     return f"CAST(X'{value.encode('utf-8', 'replace').hex()}' AS STRING)"
+
+
+def parts_of(name: str) -> list[str]:
+    """Splits ``name``, the name of a table or the path of a column, into its parts, and removes the backticks around
+    them: ``lake.`a``b`.orders`` becomes ``["lake", "a`b", "orders"]``.
+    """
+    parts = []
+    for in_backticks, plain in _PART.findall(name):
+        parts.append(in_backticks.replace("``", "`") or plain)
+    return parts
 
 
 def quoted(name: str) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import posixpath
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
-from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.sql import parts_of, quoted
 from dagster_smt.tables.local import is_uri
 from dagster_smt.tables.sink_options import Sink
 from dagster_smt.tables.topic_table import FileTopics, TableSource
@@ -19,8 +18,6 @@ from dagster_smt.tables.topic_table import FileTopics, TableSource
 _SAME_SCHEME = {"s3": "s3a", "s3n": "s3a", "abfs": "abfss", "wasb": "wasbs"}
 _LOCAL = ("", "file")
 _OF_SPARK = "spark_catalog"
-_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
-"""One part of a table name: in backticks, with doubled backticks inside of the part, or plain."""
 
 
 @dataclass(frozen=True)
@@ -159,9 +156,7 @@ def _parts(session: SparkSession, name: str) -> list[str]:
 
     If ``name`` lacks a catalog or a database, the session's current catalog and database are added.
     """
-    parts = []
-    for quoted_part, plain_part in _PART.findall(name):
-        parts.append(quoted_part.replace("``", "`") or plain_part)
+    parts = parts_of(name)
     if len(parts) > 2 or (len(parts) == 2 and _is_catalog(session, parts[0])):
         return parts
     catalog, database = session.catalog.currentCatalog(), session.catalog.currentDatabase()

@@ -163,3 +163,19 @@ def test_what_is_ambiguous_or_unknown_is_refused():
     inside = sql.python(lambda x: x, sql.col("a"))
     with pytest.raises(NotImplementedError, match="not their elements"):
         sql.transform(sql.col("a"), lambda x: inside)
+
+
+NAMES = [
+    ("orders", ["orders"]),
+    ("lake.sales.orders", ["lake", "sales", "orders"]),
+    ("lake.`a.b`.orders", ["lake", "a.b", "orders"]),
+    ("`a``b`.c", ["a`b", "c"]),
+    ("````.x", ["`", "x"]),
+    ("`a```.`x`", ["a`", "x"]),
+]
+
+
+@pytest.mark.parametrize(("name", "parts"), NAMES)
+def test_a_name_has_the_parts_that_were_quoted(name, parts):
+    assert sql.parts_of(name) == parts
+    assert sql.parts_of(".".join(map(sql.quoted, parts))) == parts

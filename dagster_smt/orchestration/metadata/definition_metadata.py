@@ -16,6 +16,7 @@ from dagster_smt.orchestration.metadata.schema_metadata import (
 )
 from dagster_smt.orchestration.metadata.table_values import problem_table, table
 from dagster_smt.privacy.applied_policy import AppliedPolicy
+from dagster_smt.tables.local import is_uri
 from dagster_smt.tables.sink_options import Sink
 
 Metadata = dict[str, Any]

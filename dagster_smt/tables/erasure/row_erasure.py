@@ -5,7 +5,6 @@ No statement contains an id, because the predicate of a ``DELETE`` would stay in
 in clear text. So the ids are rows of a view, and a ``MERGE`` joins the view with the table.
 """
 
-import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import CharType, DataType, IntegerType, LongType, StringType, StructType, VarcharType
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.spark.sql import quoted, text
+from dagster_smt.spark.sql import parts_of, quoted, text
 from dagster_smt.spark.versions import struct_of_ddl
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.erasure.matching import RECORD_SCHEMA, MatchBatches, RecordMatch
@@ -45,17 +44,13 @@ _REPLACEABLE = (StringType, IntegerType, LongType)
 """The types of columns in which the mode ``rekey`` can replace an id with a random id."""
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 """Spark shows a column of the type ``VARCHAR(10)`` as ``STRING``, and notes its type in this metadata of the column."""
-_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
 
 def column_parts(path: str) -> tuple[str, ...]:
     """Splits a column path into its parts: ``customer.id`` becomes ``("customer", "id")``. A name that contains dots is
     in backticks: ```a.b`.id`` becomes ``("a.b", "id")``.
     """
-    parts = []
-    for match in _PART.finditer(path):
-        parts.append((match[1] or match[2]).replace("``", "`"))
-    return tuple(parts)
+    return tuple(parts_of(path))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from dagster_smt.model.caseless import caseless
 from dagster_smt.model.paths.extended import route_text
 from dagster_smt.spark.catalogs import CATALOG_CLASS, copy_name, copy_of, is_jdbc, is_uncached, secrets_of
 from dagster_smt.spark.packages import SETTINGS, remedy
-from dagster_smt.spark.sql import quoted, sql_type
+from dagster_smt.spark.sql import parts_of, quoted, sql_type
 from dagster_smt.spark.types import types_by_name
 from dagster_smt.spark.versions import settings_of
 from dagster_smt.tables.schemas import nul_names
@@ -45,7 +45,6 @@ from dagster_smt.tables.sql import literal
 CATALOG = "smt_paths"
 # scheme, authority and path of a URI, such as s3, //bucket and /lake/orders
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?(/.*)")
-_PART = re.compile(r"`(?:[^`]|``)+`|[^.`]+")
 _RESERVED = ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
 _KNOWN = (
     *(IntegralType, FloatType, DoubleType, DecimalType, BooleanType),
@@ -82,15 +81,14 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
 def catalog_and_parts(session: SparkSession, table: str) -> tuple[str, list[str]]:
     """Returns the Spark catalog that the table name ``table`` refers to, and the other parts of the name.
 
-    For ``ice.db.orders``, these are ``ice`` and ``["db", "orders"]`` if the session has a catalog ``ice``. A name
-    without a catalog, such as ``db.orders``, refers to the current catalog of the session. Parts keep their backticks.
+    For ``ice.db.orders``, these are ``ice`` and ``["`db`", "`orders`"]`` if the session has a catalog ``ice``. A name
+    without a catalog, such as ``db.orders``, refers to the current catalog of the session. All parts but the catalog
+    are in backticks.
     """
-    parts = []
-    for part in _PART.finditer(table):
-        parts.append(part.group())
-    first = without_backticks(parts[0])
-    if len(parts) > 1 and session.conf.get(f"spark.sql.catalog.{first}", None):
-        return first, parts[1:]
+    names = parts_of(table)
+    parts = [quoted(name) for name in names]
+    if len(parts) > 1 and session.conf.get(f"spark.sql.catalog.{names[0]}", None):
+        return names[0], parts[1:]
     return session.catalog.currentCatalog(), parts
 
 

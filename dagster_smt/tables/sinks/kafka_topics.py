@@ -17,7 +17,7 @@ from dagster_smt.tables.kafka.demands import Demands
 from dagster_smt.tables.kafka.outgoing import Outgoing, forms_of
 from dagster_smt.tables.kafka.sizes import ESTIMATED
 from dagster_smt.tables.kafka.spec import KafkaTopics
-from dagster_smt.tables.kafka.transactions import LONGEST, Transactions, transactions
+from dagster_smt.tables.kafka.transactions import LONGEST, REQUEST, Transactions, transactions
 from dagster_smt.tables.sinks.topics import Appended, Say, Topics
 from dagster_smt.tables.sources import open_source
 
