@@ -167,7 +167,7 @@ class ColumnParser:
         if token is None:
             word = ""
         else:
-            # the tokenizer returns DOUBLE PRECISION as one token, and keeps all blanks between the two words
+            # the tokenizer returns DOUBLE PRECISION as one token; the text may have any spaces between the two words
             word = " ".join(self.spelling(token).upper().split())
         if token is None or not (self.is_word(token) or word in _LONGER):
             self.fail("a type is expected")

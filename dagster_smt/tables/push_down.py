@@ -192,8 +192,9 @@ def _split(
     for null in nulls:
         at, alive = replace(place, null=null), place.whole
         drops.append([])
-        # `alive` contains only records that certainly reach the stage: a stage that keeps the offsets from 100 on drops
-        # [0, 100), and [100, 200) reaches the next stage; where it may keep or drop a record, neither is certain
+        # `alive` contains only the offsets whose records certainly reach the stage. For example, a stage keeps the
+        # offsets from 100 on: it drops [0, 100), and [100, 200) reaches the next stage. An offset at which the stage
+        # may keep or drop the record is neither dropped for certain nor alive.
         for _, keeps in stages:
             drops[-1].append(minus(alive, at.possible(keeps)))
             alive = minus(alive, at.possible(NotCondition(keeps)))

@@ -44,6 +44,6 @@ def literal(text: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    # Spark's escape has four hexadecimal digits, as in Java: a character beyond U+FFFF becomes two of them
+    # an escape has four hexadecimal digits, as in Java, so a character beyond U+FFFF becomes two escapes
     units = character.encode("utf-16-be")
     return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))

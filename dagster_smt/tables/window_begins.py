@@ -73,8 +73,8 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
         problems.append((t, Problem("SMT517", t, f"the {start} has committed no offset of the topic", hint)))
     before = []
     for r in there:
-        # a group may have committed an offset that does not exist: its record has been deleted, or the topic is a new
-        # one; where it has committed no offset, the partition is read from its earliest record
+        # A group may have committed an offset that does not exist, because the record has been deleted, or because the
+        # topic has been created again. A partition without a committed offset is read from its earliest record.
         begin = min(max(begins.get((r.topic, r.partition), r.start), r.start), r.end)
         before.append(Range(r.topic, r.partition, r.start, begin))
     return offsets_of(before), problems

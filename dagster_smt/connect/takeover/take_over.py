@@ -164,9 +164,9 @@ class TakeOver:
         return rows_of
 
     def _note(self, records: Sequence[TakeOverRecord], settled: StoppedConnector, proofs: Sequence[str]) -> None:
-        """Commits a note of the takeover to each table: the table contains all records before the offsets of
-        ``settled``, the stopped connector. The next run continues at these offsets. Also adds the offsets and
-        ``proofs`` to the audit records ``records``.
+        """Commits a note of the takeover to each table. The note says that the table contains all records before the
+        offsets of ``settled``, the stopped connector, so that the next run continues at these offsets. The method also
+        adds the offsets, and ``proofs`` (the checks that have passed), to the audit records ``records``.
         """
         for number, (table, record) in enumerate(zip(self.tables, records, strict=True)):
             measured, identities = table.measured()

@@ -309,11 +309,11 @@ def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, 
         return int(names_person and _float_of(data) in needles.floats)
     if kind in ("date", "time", "boolean") or "timestamp" in kind:
         return 0
-    # Iceberg stores bounds in little-endian order, except those of decimals
+    # Iceberg stores the bounds of numbers in little-endian order, except those of decimals
     if kind in ("int", "long"):
         value: Any = int.from_bytes(data, "little", signed=True)
     elif match := _DECIMAL.fullmatch(kind):
-        # without a context that is exact, a number of more than 28 digits would be rounded
+        # Python's default context would round a number of more than 28 digits
         value = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-int(match["scale"]), EXACT)
     else:
         value = data.decode(errors="replace")

@@ -17,8 +17,8 @@ _RENAMED = {
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     "ssl.keystore.key": "ssl.key.pem",
 }
-# a pair such as username="u" in a JAAS line: the value is in double quotes (with escapes), in single quotes, or ends at
-# a blank or semicolon
+# a pair such as username="u" in a JAAS line: the value is in double quotes (with escapes), in single quotes, or ends
+# before a space or semicolon
 _JAAS = re.compile(r"""(\w[\w.]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s;]+))""")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 
@@ -100,7 +100,7 @@ def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, 
         names = {"clientId": "sasl.oauthbearer.client.id", "clientSecret": "sasl.oauthbearer.client.secret"}
     else:
         names = {"username": "sasl.username", "password": "sasl.password"}
-    # Kerberos needs no user and password in the JAAS line, and `own` may contain them instead
+    # Kerberos needs no user and password; for other mechanisms, `own` may contain them instead of the JAAS line
     if mechanism == "GSSAPI" or has_own:
         return []
     lacking = [name for name in names if name not in values]
@@ -108,7 +108,7 @@ def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, 
         hint = 'write …PlainLoginModule required username="…" password="${env:NAME}";'
         return [_no_form("sasl.jaas.config", f"names no {' and no '.join(lacking)}", hint)]
     for name, ours in names.items():
-        # removes the backslashes of escapes in double quotes
+        # removes the backslash of each escape, such as \" in a quoted value
         config[ours] = re.sub(r"\\(.)", r"\1", values[name])
     return []
 

@@ -132,7 +132,8 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
         window=Window(tuple(ranges)),
         held=OffsetSet({place: parts for place, parts in held.items() if parts}),
         gaps=OffsetSet({place: parts for place, parts in gaps.items() if parts}),
-        # without data, somebody has reset the offset with another tool, and the partition counts as held from 0 on
+        # a commit without data comes from another tool, which has reset the offset; the partition is treated as held
+        # from 0 on
         begins={place: data.get("b", 0) for place, data in texts.items() if "b" in data or not data},
         epochs={place: data["e"] for place, data in texts.items() if "e" in data},
         spans={place: _spans(data["t"]) for place, data in texts.items() if "t" in data},

@@ -123,8 +123,8 @@ class Transactions:
             if self._transaction(records):
                 self.shortened += sum(record.shortened for record in records)
                 break
-            # after a rejection, records are sent one by one, shortened or left out, so such attempts come to an end;
-            # all others are limited
+            # A rejection changes the next attempt: records are sent one by one, shortened or left out. So attempts with
+            # rejections come to an end, and only the number of attempts without a rejection is limited.
             tries = 0 if self.refused else tries + 1
             if tries == _TRIES:
                 raise self._refused("transactions of its producer fail")

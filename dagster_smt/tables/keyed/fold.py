@@ -59,8 +59,8 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
     row = events.schema["row"].dataType
     assert isinstance(row, StructType)
     fold = _EventFold(row, soft=keyed.rows.deletes == "soft")
-    # the comparator reads only ``order``: without it, Spark would compare whole structs, and it cannot compare the maps
-    # in a row
+    # the comparator reads only ``order``; without a comparator, Spark would compare whole structs, but Spark cannot
+    # compare maps, which a row may contain
     in_order = F.array_sort(F.collect_list(F.struct("order", *_fields(events))), _by_order).alias("in_order")
     by_key = events.groupBy("key").agg(in_order, *_facts(events))
     last, state = F.element_at("in_order", -1).alias("last"), fold.result().alias("state")

@@ -223,7 +223,7 @@ def _out(evaluated: DataFrame) -> StructType:
 def _free_name(names: Sequence[str]) -> str:
     """Returns a column name that is not in ``names``, the names of the user's columns."""
     name = "__event"
-    # Spark does not distinguish names that differ only in case
+    # by default, Spark does not distinguish names that differ only in case
     while any(name.lower() == other.lower() for other in names):
         name += "_"
     return name

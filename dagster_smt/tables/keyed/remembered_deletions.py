@@ -72,7 +72,7 @@ def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> Data
         return None
     lines = table.read()
     of_window = replaced_rows(Replaced(offsets=window), _PLACE)
-    # only a window that is read again contains remembered deletions; other runs are spared the join with the events
+    # deletions of this window are remembered only if an earlier run has read it; otherwise, the join is not needed
     if window and not lines.where(of_window).isEmpty():
         names = [*_PLACE.names]
         still = events_again.where(F.col("op") == DELETE).select(*names).distinct()

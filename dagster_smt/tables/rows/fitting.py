@@ -13,7 +13,7 @@ from dagster_smt.authoring.transform import refuse
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.paths.extended import below
-from dagster_smt.model.schema import BOOLEAN, INTEGER_BITS, INTEGERS, MAX_DIGITS, Schema, Type
+from dagster_smt.model.schema import BOOLEAN, FLOATS, INTEGER_BITS, INTEGERS, MAX_DIGITS, Schema, Type
 from dagster_smt.values.value_rule import Required, ValueRule
 
 # INT64 is missing, because a double holds integers exactly only up to 53 bits
@@ -163,6 +163,15 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
     if schema.optional or not cell.nullable:
         return cell
     return replace(cell, expr=Call(Required(name), (cell.expr, parent or Const(True, BOOLEAN))))
+
+
+def comparable(one: Schema, other: Schema) -> bool:
+    """Returns True if values of the schemas ``one`` and ``other`` can be equal: the types are the same, or both are
+    numbers.
+    """
+    if one.logical is None and other.logical is None and {one.type, other.type} <= {*INTEGERS, *FLOATS}:
+        return True
+    return _same(one, other) or one.logical == other.logical == "Decimal"
 
 
 def _loses_digits(one: Schema, other: Schema) -> bool:

@@ -32,7 +32,7 @@ from dagster_smt.tables.rows.column_rules import (
     Same,
     Undecoded,
 )
-from dagster_smt.tables.rows.fitting import fitted
+from dagster_smt.tables.rows.fitting import comparable, fitted
 from dagster_smt.tables.rows.row_transform import RowTransform
 from dagster_smt.values.value_rule import IsNull
 
@@ -283,16 +283,19 @@ def _parts(value: Node, key: Node | None) -> list[Expr]:
     the key, the second part in the value, and so on.
 
     A plain column has one part. A struct has one part that shows whether the struct is null, and the parts of its
-    fields.
+    fields. Values of different types, such as a number and a string, are equal only if both are null.
 
     Args:
         value: The column in the record's value.
         key: The column in the record's key; None if the key does not have it.
     """
     if value.schema.type is not Type.STRUCT:
-        plain = isinstance(key, Cell) and key.schema.type is not Type.STRUCT
-        return [_presence(value), _presence(key) if plain else Const(None, value.schema)]
-    parts: list[Expr] = [Call(IsNull(), (_presence(value),)), Call(IsNull(), (_presence(key),))]
+        if key is not None and comparable(value.schema, key.schema):
+            return [_presence(value), _presence(key)]
+        absent: list[Expr] = [_presence(value), Const(None, value.schema)]
+        # Spark would cast a string to a number, and a cast that fails would end the run
+        return absent if key is None else [*absent, *_nullness(value, key)]
+    parts = _nullness(value, key)
     # a struct that the records do not have is a cell with a null
     if isinstance(value, Group):
         for name, child in value.fields:
@@ -301,6 +304,10 @@ def _parts(value: Node, key: Node | None) -> list[Expr]:
                 inside = _field(key, name)
             parts.extend(_parts(child, inside))
     return parts
+
+
+def _nullness(value: Node, key: Node | None) -> list[Expr]:
+    return [Call(IsNull(), (_presence(value),)), Call(IsNull(), (_presence(key),))]
 
 
 def _presence(node: Node | None) -> Expr:

@@ -85,8 +85,8 @@ def append_once(
         if tails.ranges:
             traces = _traces(alone.read(tails), trace).persist()
             stack.callback(traces.unpersist)
-            # the executors sort and merge both inputs; otherwise Spark would send an input that it considers small
-            # through the driver
+            # "merge" lets the executors sort and merge both inputs; Spark would broadcast an input that it considers
+            # small, and the driver has to hold a broadcast input as a whole
             known = traces.select("identity").distinct().hint("merge")
             frame = frame.withColumn("identity", _identity(trace)).join(known, "identity", "left_anti").drop("identity")
             looked = _still_needed(traces, trace.owner[1], taken_in)

@@ -27,7 +27,6 @@ from dagster_smt.model.topics.state import remedy as remedy_of_state
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.sql import text as sql_text
-from dagster_smt.spark.types import nullable
 from dagster_smt.tables.layout_problems import layout_problems
 from dagster_smt.tables.schemas import case_twins, changed_types, nul_names, schema_with
 from dagster_smt.tables.sink_options import DeltaSink
@@ -508,9 +507,11 @@ class DeltaTable:
         """
         table = self.schema()
         assert table is not None
-        schema = schema_with(self.spec, table, columns)
-        self._evolve(table, schema)
-        if nullable(schema) != nullable(table):
+        merged = schema_with(self.spec, table, columns)
+        self._evolve(table, merged)
+        # the other columns of the table may be ones that no statement may write, such as an identity column
+        schema = StructType([merged[name] for name in columns.names])
+        if not delta_layout.holds_columns(table, schema):
             # the MERGE of Spark 3.5 adds no columns, so an append without rows adds them
             nothing = self.session.createDataFrame([], schema)
             self._save(nothing.write.format("delta").mode("append").options(mergeSchema="true"))

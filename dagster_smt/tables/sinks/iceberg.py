@@ -167,12 +167,15 @@ class IcebergTable(IcebergStates):
             return
         schema = schema_with(self.spec, self.session.table(self.name).schema, frame.schema)
         self._evolve(schema, None)
-        rows = conformed(frame, schema)
+        rows, key_columns = conformed(frame, schema), StructType([schema[name] for name in key])
         for _ in range(_TRIES):
             base, new = self._head(), rows
             if base != NO_SNAPSHOT:
-                there = self.session.sql(f"SELECT * FROM {self.name} VERSION AS OF {base}").select(*map(quoted, key))
-                same = [rows[quoted(name)].eqNullSafe(there[quoted(name)]) for name in key]
+                # with VERSION AS OF, the columns are those of the snapshot, so new columns are missing
+                there = conformed(self.session.sql(f"SELECT * FROM {self.name} VERSION AS OF {base}"), key_columns)
+                same = []
+                for name in map(quoted, key):
+                    same.append(rows[name].eqNullSafe(there[name]))
                 new = rows.join(there.hint("merge"), same, "left_anti")
             try:
                 self._publish(base, None, None, lambda branch, new=new: self._to(new, branch).append())  # type: ignore[misc]

@@ -101,7 +101,7 @@ class KafkaTable(RecordTable):
         assert not replaced, "runs refuse that: see replaceable"
         commits = self._commits(state)
         with self._committing() as commit:
-            # earlier runs have been fenced before, so no earlier run can change the state after this check
+            # _committing() has fenced earlier runs, so no earlier run can change the state after this check
             check_expected(self.state, expected, replaced, self._name)
             rows, topics = self._write(frame, state)
             try:

@@ -25,8 +25,8 @@ _PART_ROWS, _PART_BYTES = 2_000, 32 * 2**20
 """Two limits for the part of a frame that the driver receives at a time: the largest number of rows, and the largest
 number of bytes.
 """
-# measured with Spark's writer: it writes faster if the producer waits up to 20 ms for larger batches; Kafka's own
-# batches have at most 16 KiB
+# Measurements: Spark's writer is faster if its producer waits up to 20 ms for larger batches. By default, a batch of
+# Kafka's producer has at most 16 KiB.
 _TUNED = {
     "kafka.linger.ms": "20",
     "kafka.batch.size": "131072",

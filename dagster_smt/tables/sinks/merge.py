@@ -222,7 +222,7 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
             # static settings from settings that Spark does not know, such as spark.sql.catalog.x.
             with suppress(AnalysisException):
                 own.conf.set(name, value)
-    # a new session begins in Spark's own catalog, where the name of the table may mean another table
+    # a new session begins in the default catalog, where the name of the table may mean another table
     own.catalog.setCurrentCatalog(session.catalog.currentCatalog())
     if database := session.catalog.currentDatabase():  # a catalog of Iceberg may have none
         own.catalog.setCurrentDatabase(database)

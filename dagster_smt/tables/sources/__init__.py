@@ -204,7 +204,7 @@ def measured_topics(source: Source, topics: Sequence[str]) -> tuple[TopicEnds, d
     except TableError as error:
         if len(topics) == 1:
             raise
-        # Python deletes the variable `error` at the end of the block
+        # Python deletes the variable `error` at the end of the except block
         first = error
     measured, problems = TopicEnds(()), dict[str, list[Problem]]()
     for topic in topics:

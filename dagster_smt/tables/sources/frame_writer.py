@@ -153,7 +153,7 @@ def _stage(
         fields.append(T.StructField(name, kind))
     schema = T.StructType([*fields, *rows_in.schema.fields[len(FRAME_COLUMNS) :]])
     path = folder / "rows"
-    # a path to write is not a pattern, so it is not escaped as by spark_path()
+    # Spark takes a path to write literally, not as a pattern, so spark_path() is not needed
     map_in_arrow(rows_in, _EncodeRows(), schema).write.parquet("file://" + str(path))
     rows = frame.sparkSession.read.schema(schema).parquet(local.spark_path(path))
     counts = rows.groupBy(*_PLACE, "wrong").count().collect()

@@ -102,7 +102,7 @@ class KafkaReader(BaseSource):
         soon = time.time() * 1000 + _AHEAD
         late = {}
         for place, (offset, stamp) in self.client.times.items():
-            # for a time in the future, the record of the answer may be in the future as well
+            # if `millis` itself is in the future, a record with a future timestamp is no surprise
             if stamp > soon >= millis:
                 late[place] = offset
         self._ahead |= late

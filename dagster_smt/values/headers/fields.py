@@ -208,8 +208,8 @@ class HasHeaderOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LastHeader(ValueRule):
-    """A rule that returns the bytes of the last header called ``name``. If a stage has set this header, these are the
-    bytes that will be written. If the record has no such header, the result is null.
+    """A rule that returns the bytes of the last header called ``name``. If a stage has set this header, the
+    result is the bytes that the run will write for it. If the record has no such header, the result is null.
     """
 
     name: str

@@ -248,9 +248,9 @@ def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
 
 
 def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
-    """Returns the day of the fields in ``values`` plus ``extra`` days, as a number of days since 1970-01-01. ``kind``
-    is the letter of the field that determines the day, such as ``d``. A day before 15 October 1582 is counted in the
-    Julian calendar.
+    """Returns a date as a number of days since 1970-01-01. The parts of the date are ``year`` and the other fields in
+    ``values``, such as the month; ``extra`` days are added. ``kind`` is the letter of the field that determines the
+    day, such as ``d``. A date before 15 October 1582 belongs to the Julian calendar.
     """
     # the year 1582 began in the Julian calendar, so its days and weeks are counted from there
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):

@@ -1,6 +1,7 @@
 """Rows of topic tables, read by both evaluators: metadata, decoders, keys, nulls, and what cannot be read."""
 
 import base64
+import io
 import json
 import math
 import struct
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+import fastavro
 import pytest
 
 from dagster_smt.chain import parse_chain
@@ -455,6 +457,34 @@ def test_keys_are_compared_with_structs_maps_and_numbers_that_are_none_on_spark(
     rows = evaluated(spark, nested(True), NESTED_RECORDS).orderBy("__offset").collect()
     results = [row["__problem"] and row["__problem"]["code"] for row in rows]
     assert results == ["SMT436" if name else None for _, _, name in INTEGRITY_OF_NESTED]
+
+
+AVRO_KEY = {"type": "record", "name": "K", "fields": [{"name": "id", "type": ["null", "string"]}]}
+OTHER_TYPE = [(b'{"id":7}', "7"), (b'{"id":7}', "x"), (b'{"id":7}', None), (b"{}", "7"), (b"{}", None)]
+
+
+def of_other_type(integrity):
+    """A topic table whose keys have their own schema, with a string for the column ``id``; and records of the topic."""
+    key = Format("avro", options={"schema": json.dumps(AVRO_KEY)})
+    columns = {"id": "BIGINT", "offset": "BIGINT METADATA"}
+    records = []
+    for number, (value, text) in enumerate(OTHER_TYPE):
+        data = io.BytesIO()
+        fastavro.schemaless_writer(data, fastavro.parse_schema(AVRO_KEY), {"id": text})
+        records.append(Sent(value, key=data.getvalue(), offset=number))
+    return table(columns, key_fields=("id",), key=key, fields_verify_integrity=integrity), records
+
+
+def test_a_number_and_a_string_differ_unless_both_are_null():
+    assert [record.touched & 2 for *_, record in in_python(*of_other_type("check"))] == [2, 2, 2, 2, 0]
+    rows = [row for row, *_ in in_python(*of_other_type(True))]
+    assert rows == 4 * ["SMT436"] + [{"id": None, "offset": 4}]
+
+
+@pytest.mark.spark
+def test_a_number_and_a_string_differ_unless_both_are_null_on_spark(spark):
+    rows = evaluated(spark, *of_other_type("check")).orderBy("__offset").collect()
+    assert [row["__touched"][0] & 2 for row in rows] == [2, 2, 2, 2, 0]
 
 
 def test_a_record_without_value_has_nothing_that_could_differ():

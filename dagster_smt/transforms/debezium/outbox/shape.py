@@ -232,10 +232,10 @@ def chosen_partition(cell: Cell) -> Cell:
 
 
 def not_sent(event: Group, fatal: bool) -> Call:
-    """Returns a condition that is true for events that result in no message: events of deleted or updated rows. Among
-    the other events, an event without a row after the change fails.
+    """Returns a condition that is true for an event of a deleted or updated row, which results in no message. With
+    ``fatal``, an event of an updated row fails instead.
 
-    With ``fatal``, events of updated rows fail instead.
+    The condition also makes an event of an inserted row fail if the event lacks the row after the change.
     """
     op, row = text_field(event, "op"), event.by_name.get("after")
     known = needed_value(op.expr, "op", presence(event))
