@@ -50,8 +50,8 @@ def goal_of(connector: Connector, into: str = "") -> Goal:
 
 
 def table_settings(connector: Connector, goal: Goal) -> TableSettings:
-    """Returns the table settings of the component for ``connector``, with a verdict on each option from which they are
-    derived.
+    """Returns the settings of the table that replaces ``connector`` in a component. The result also contains a verdict,
+    such as "not needed", on each option of the connector that has determined a setting.
     """
     make = _SETTINGS.get(family_of(connector))
     if make is None or goal != "table":

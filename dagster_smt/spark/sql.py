@@ -154,8 +154,8 @@ class Column:
 
 class _Joined(Column):
     """An expression with one operator and many operands, such as ``a AND b AND c AND d``. It is written as
-    ``(a AND b) AND (c AND d)``. The form ``((a AND b) AND c) AND d`` would nest more deeply, and Spark's parser recurses
-    once for each nesting level.
+    ``(a AND b) AND (c AND d)``. The form ``((a AND b) AND c) AND d`` would nest more deeply, and Spark's parser
+    recurses once for each nesting level.
     """
 
     __slots__ = ("operands", "operator")

@@ -225,7 +225,8 @@ def check_files(
             or if an offset has no record.
 
     Raises:
-        TableError: SMT797, the files lack a record before the offsets, or contain a record twice or a later record.
+        TableError: SMT797, the files lack a record before the offsets, contain the same record twice, or contain a
+            record at or after the offsets.
     """
     by_place: dict[TopicPartition, list[ConnectorFile]] = defaultdict(list)
     for file in files:

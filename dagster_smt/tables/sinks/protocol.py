@@ -205,8 +205,9 @@ class Table(Protocol):
         """Returns the number of the next commit: 8 if ``before``, the current state, has the number 7.
 
         Two runs that begin with the same state use the same number. Commits of other writers do not change the number.
-        In a Delta table, the number is new, even if a restore has removed earlier commits. In other sinks, the id of
-        the attempt distinguishes two commits with the same number.
+        If somebody restores an older version of a table, the numbers of the removed commits could occur a second time.
+        A Delta table skips these numbers. In other sinks, the id of the attempt distinguishes two commits with the same
+        number.
         """
         ...
 

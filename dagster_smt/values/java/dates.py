@@ -318,7 +318,9 @@ def _percent(part: _DatePart) -> str:
 
 
 def _text(moment: Moment, part: _DatePart) -> str:
-    """Returns ``part`` of the date ``moment`` as a string. ``part`` is not a part of the time of day."""
+    """Returns a part of the date ``moment``, such as its year or weekday, as a string. Times of the day are not handled
+    here.
+    """
     letter, count = part.letter, part.count
     if not letter:
         return part.text
