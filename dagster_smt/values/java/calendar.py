@@ -254,9 +254,9 @@ def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> in
     """
     # the year 1582 began in the Julian calendar, so days and weeks of this year are counted in the Julian calendar
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
-        gregorian = extra + _day_in(year, values, kind, julian=False)
-        if gregorian >= CUTOVER:
-            return gregorian
+        day = extra + _day_in(year, values, kind, julian=False)
+        if day >= CUTOVER:
+            return day
     return extra + _day_in(year, values, kind, julian=True)
 
 
