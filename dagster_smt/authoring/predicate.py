@@ -8,7 +8,7 @@ from dagster_smt.authoring.transform import Example, Parts
 PACKAGE = "org.apache.kafka.connect.transforms.predicates."
 
 
-# conditions are classes of `effects.condition`, which imports this room, so they cannot be imported here
+# conditions are classes of `effects.condition`, which imports `authoring`, so they cannot be imported here
 class _Condition(Protocol):
     @property
     def reads(self) -> Parts: ...

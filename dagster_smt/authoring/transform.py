@@ -236,7 +236,9 @@ class Transform(Options):
 
 
 def passing_nulls(transform: Transform) -> Transform:
-    """Returns a copy of ``transform`` that leaves a null key or value unchanged. ``transform`` itself may reject it."""
+    """Returns a copy of ``transform`` that leaves a null key or value unchanged if the class rejects nulls (``null``).
+    A class that overrides ``on_null`` keeps its own rule.
+    """
     copy = transform.model_copy()
     copy._passes_nulls = True
     return copy

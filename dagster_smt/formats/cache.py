@@ -22,6 +22,10 @@ class Cache(dict[K, V]):
     schema then stays in memory, and no other object gets its id.
     """
 
+    def __reduce__(self) -> tuple[type["Cache[K, V]"], tuple[()]]:
+        # a copy starts empty: in another process, the ids belong to other objects
+        return type(self), ()
+
     def __setitem__(self, key: K, value: V) -> None:
         if len(self) >= LIMIT and key not in self:
             self.clear()

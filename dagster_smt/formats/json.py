@@ -456,7 +456,8 @@ def _plain_number(value: Decimal, where: str) -> str:
 
 
 def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
-    # Connect fails if the scale of the value differs. Here, 0 is written as 0.00: a mask turns each Decimal into 0.
+    # Connect rejects a value with another scale. Here, the value gets the scale of the schema if no digit is lost: a
+    # mask turns each Decimal into 0, which is written as 0.00.
     shifted = value.scaleb(schema.scale, EXACT)
     if shifted.adjusted() > MOST_DIGITS:
         raise data_error("SMT415", f"'{where}' has too many digits for its scale {schema.scale}")

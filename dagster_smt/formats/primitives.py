@@ -40,8 +40,8 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
 
 
 def _fitting(value: Any, kind: Type, form: Format) -> Any:
-    """Returns ``value`` if it has the type ``kind``, which the converter of ``form`` expects. An
-    integer may be too large for its converter.
+    """Returns ``value`` if it has the type ``kind``, which the converter of ``form`` expects. An integer may still be
+    too large for the converter.
 
     For a value of a different type, raises an error, as Connect does (``DataException``).
     """

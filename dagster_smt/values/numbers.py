@@ -222,8 +222,8 @@ def parse_float(text: str) -> float | None:
 
     Whitespace at both ends is ignored. Type suffixes and hexadecimal numbers are accepted.
     """
-    # For these strings, Python's ``float`` agrees with Java. It would also read nan, inf, 1_0 and digits of other
-    # scripts.
+    # For these strings, Python's ``float`` agrees with Java. Of other strings, ``float`` would also read nan, inf, 1_0
+    # and digits of other scripts.
     if text and text[0] in _STARTS and text[-1] in "0123456789" and text.isascii() and "_" not in text:
         try:
             return float(text)
@@ -269,7 +269,7 @@ def _exact_hexadecimal(text: str) -> Fraction:
     """
     digits, _, exponent = text.lower().replace("0x", "", 1).partition("p")
     whole, _, fraction = digits.partition(".")
-    # ``int`` counts leading zeros as digits, of which it rejects more than 4,300; a base of 16 has no limit
+    # ``int`` rejects more than 4,300 decimal digits, and counts leading zeros; for the base 16, ``int`` has no limit
     sign = exponent[: exponent[0] in "+-"]
     power = int(sign + (exponent.lstrip("+-0") or "0"))
     return int(whole + fraction, 16) * Fraction(2) ** (power - 4 * len(fraction))

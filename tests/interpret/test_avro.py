@@ -118,6 +118,9 @@ def with_default(kind, default, **more):
     return of(kind, **more, **{"connect.default": default})
 
 
+ENTRY = of("record", name=f"{OURS}MapEntry", fields=[
+    {"name": "key", "type": "int"}, {"name": "value", "type": "string"},
+])  # fmt: skip
 DEFAULTS = {
     "null or a number": ([with_default("long", 1), "null"], 1),
     "a number": (with_default("int", 5), 5),
@@ -129,6 +132,8 @@ DEFAULTS = {
     "a day": (with_default("int", 3, logicalType="date"), JavaDate(3 * 86_400_000)),
     "a symbol": (with_default("enum", "B", name="E", symbols=["A", "B"]), "B"),
     "a list": (with_default("array", [1], items="int"), [1]),
+    "entries of a map": (with_default("array", [{"key": 1, "value": "x"}], items=ENTRY), {1: "x"}),
+    "a list for a map of texts": (with_default("map", [], values="int"), None),
     "a record": ([with_default("record", {"x": 1}, name="P", fields=POINT["fields"]), "null"], {"x": 1}),
     "a record with bytes": (
         with_default("record", {"b": "\xff"}, name="B", fields=[{"name": "b", "type": "bytes"}]), {"b": b"\xff"},

@@ -1,6 +1,7 @@
 """What is kept per schema stays within bounds, and forgetting changes no result."""
 
 import json
+import pickle
 
 import pytest
 
@@ -44,6 +45,16 @@ def test_a_full_cache_of_schemas_counts_anew_whatever_has_emptied_it(monkeypatch
         assert result[schema] == result[schema] == schema.nodes
         nodes = [of.nodes for of, _ in result._known.values()]
         assert result._known._total == sum(nodes) <= 10 and 1 <= len(nodes) <= 3
+
+
+def test_a_cache_is_empty_in_another_process():
+    """There, the ids of schemas belong to other objects."""
+    texts, schemas = cache.TextCache(), cache.BySchema(repr)
+    texts[b"a"] = schemas[STRING]
+    there, known = pickle.loads(pickle.dumps((texts, schemas)))
+    assert there == known._known == {}
+    there[b"b"] = known[STRING]
+    assert there == {b"b": repr(STRING)} and there._total == 1
 
 
 def envelope(number):

@@ -86,6 +86,17 @@ CASES = {
         f"struct{{{ONE_OF}.field.0 string?, {ONE_OF}.field.1 map[int64: int64]?}}",
         '[{"key": 1, "value": 2}]', {f"{ONE_OF}.field.0": None, f"{ONE_OF}.field.1": {1: 2}},
     ),
+    "a list beside a map": (
+        one({"oneOf": [{"type": "object", "connect.type": "map", "additionalProperties": WHOLE},
+                       {"type": "array", "items": WHOLE}]}),
+        f"struct{{{ONE_OF}.field.0 map[string: int64]?, {ONE_OF}.field.1 array[int64]?}}",
+        "[1]", {f"{ONE_OF}.field.0": None, f"{ONE_OF}.field.1": [1]},
+    ),
+    "an object beside a map of entries": (
+        one({"oneOf": [entries(WHOLE), one(WHOLE)]}),
+        f"struct{{{ONE_OF}.field.0 map[int64: int64]?, {ONE_OF}.field.1 struct{{f int64}}?}}",
+        '{"f": 1}', {f"{ONE_OF}.field.0": None, f"{ONE_OF}.field.1": {"f": 1}},
+    ),
     "a day": (
         one({"type": "integer", "connect.type": "int32", "title": f"{CONNECT}Date"}), "Date", "1", JavaDate(DAY),
     ),

@@ -60,8 +60,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,), "int": (int,), "long": (int,), "float": (float,), "double": (float,), "bytes": (bytes,),
     "string": (str,), "array": (list,), "map": (dict,),
 }  # fmt: skip
-_IN_JSON: Mapping[Type, type[Any]] = {
-    Type.BOOLEAN: bool, Type.STRING: str, Type.BYTES: str, Type.ARRAY: list, Type.MAP: dict, Type.STRUCT: dict,
+_IN_JSON: Mapping[Type, tuple[type, ...]] = {
+    Type.BOOLEAN: (bool,), Type.STRING: (str,), Type.BYTES: (str,), Type.ARRAY: (list,), Type.STRUCT: (dict,),
+    Type.MAP: (dict, list),  # a list of entries, if the keys are not strings
 }  # fmt: skip
 """Maps types to the Python types of their defaults in JSON. All other types are numbers."""
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DataError)
@@ -675,7 +676,7 @@ def _fitting(schema: Schema, default: Any) -> Any:
         if schema.type is Type.FLOAT32:
             return to_float32(float(default))
         return float(default)
-    if type(default) is not _IN_JSON.get(schema.type, int):
+    if type(default) not in _IN_JSON.get(schema.type, (int,)):
         raise TypeError
     if schema.type in INTEGER_BITS and wrap(default, INTEGER_BITS[schema.type]) != default:
         raise ValueError

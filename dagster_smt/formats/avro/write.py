@@ -292,7 +292,7 @@ def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
     if "name" in avro and "type" in avro and avro["type"] in ("record", "fixed"):
         own = avro.get("namespace", "")
         full = f"{own}.{avro['name']}" if own else avro["name"]
-        # a second definition of the same name is an error in Avro, even if both definitions are equal
+        # a schema of Avro may define each name only once, even if both definitions would be equal
         if full in seen:
             if seen[full] != avro:
                 hint = "set different names with SetSchemaMetadata"

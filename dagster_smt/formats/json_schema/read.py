@@ -34,7 +34,6 @@ _PYTHON: dict[str, tuple[type, ...]] = {
     "int32": (int,),
     "double": (int, float, Decimal),
     "struct": (dict,),
-    "map": (dict, list),
     "array": (list,),
 }
 Prepare = Callable[[Any], Any]
@@ -318,13 +317,22 @@ def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare |
     value for the field.
     """
     for name, schema, prepare in choices:
-        # any other type is a number, or bytes and decimals, which are strings or numbers in JSON
-        kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))
+        kinds = _python_types(schema)
         # a bool is an int in Python, but JSON's true is not a number
         fits = isinstance(data, kinds) and not (isinstance(data, bool) and bool not in kinds)
         if fits and _has_fields(data, schema):
             return {name: prepare(data) if prepare else data}
     return data  # the reader of the struct rejects this value
+
+
+def _python_types(schema: Mapping[str, Any]) -> tuple[type, ...]:
+    """Returns the Python types of the values of ``schema`` in parsed JSON."""
+    if schema["type"] == "map":
+        keys = schema["keys"]
+        # a list of entries, unless the keys are required strings
+        return (dict,) if keys["type"] == "string" and not keys.get("optional") else (list,)
+    # any other type is a number, or bytes and decimals, which are strings or numbers in JSON
+    return _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))
 
 
 def _has_fields(data: Any, schema: Mapping[str, Any]) -> bool:

@@ -223,7 +223,7 @@ def _date(params: Mapping[str, str], where: str) -> Kind:
         number = day_number(year, month, day, julian=False)
         if number < CUTOVER:
             number = day_number(year, month, day, julian=True)
-        # 31 February becomes 3 March, and the days of October 1582 that were left out become others
+        # 31 February becomes a day in March, and the days of October 1582 that were left out become others
         if civil(number) != parts or number * DAY >= 1 << 63:
             raise unreadable(f"field '{where}' is not a date")
         return JavaDate(number * DAY)

@@ -131,8 +131,8 @@ class Coarsen(TextTransform):
         rules = {
             "ip": self._texts(Network(self.ipv4_bits, self.ipv6_bits)),
             "date": (*self._texts(TextPeriod(self.period)), *self._dates()),
-            "number": (*self._whole_numbers(), *self._numbers(float(self.step), 1.0, self.step)),
-            "coordinate": self._numbers(1.0, float(10**self.decimals), f"1e-{self.decimals}"),
+            "number": (*self._whole_numbers(), *self._numbers(int(self.step), 1, self.step)),
+            "coordinate": self._numbers(1, 10**self.decimals, f"1e-{self.decimals}"),
             "postcode": self._texts(Beginning(self.characters)),
         }
         return CoarseField(self.kind, rules[self.kind])
@@ -154,7 +154,7 @@ class Coarsen(TextTransform):
         return tuple(multiples)
 
     @staticmethod
-    def _numbers(step: float, parts: float, text: str) -> tuple[tuple[str, Any], ...]:
+    def _numbers(step: int, parts: int, text: str) -> tuple[tuple[str, Any], ...]:
         return (
             ("double", FloatMultiple(step, parts, Type.FLOAT64)),
             ("float", FloatMultiple(step, parts, Type.FLOAT32)),

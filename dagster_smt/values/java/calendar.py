@@ -22,7 +22,7 @@ def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
     else in the Gregorian calendar.
     """
     shifted = year - (month <= 2)  # years end with February here, so that the leap day is the last day of a year
-    # Five months from March on have 153 days. The months before have 0, 31, 61, 92, … days.
+    # From March on, each five months have 153 days. The months begin 0, 31, 61, 92, … days after 1 March.
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     # the constants are the days from 1 March of the year 0 to 1970-01-01
     if julian:
@@ -252,11 +252,11 @@ def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> in
     ``values``, such as the month; ``extra`` days are added. ``kind`` is the letter of the field that determines the
     day, such as ``d``. A date before 15 October 1582 belongs to the Julian calendar.
     """
-    # the year 1582 began in the Julian calendar, so its days and weeks are counted from there
+    # the year 1582 began in the Julian calendar, so days and weeks of this year are counted in the Julian calendar
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
-        gregorian = extra + _day_in(year, values, kind, julian=False)
-        if gregorian >= CUTOVER:
-            return gregorian
+        day = extra + _day_in(year, values, kind, julian=False)
+        if day >= CUTOVER:
+            return day
     return extra + _day_in(year, values, kind, julian=True)
 
 

@@ -161,8 +161,8 @@ class FloatMultiple(NullStays, PythonRule):
         boxes: True for a value without a schema. The result then has the Python class that stands for its Java type.
     """
 
-    step: float
-    parts: float
+    step: int
+    parts: int
     type: Type
     boxes: bool = False
 
@@ -170,7 +170,7 @@ class FloatMultiple(NullStays, PythonRule):
         if value is None or not math.isfinite(value):
             return value
         numerator, denominator = value.as_integer_ratio()
-        count = numerator * int(self.parts) // (denominator * int(self.step))
+        count = numerator * self.parts // (denominator * self.step)
         multiple, following = self._float(count), self._float(count + 1)
         # The float 0.29 is a little less than 29 hundredths, but it is the float for 29 hundredths.
         if following <= value:
@@ -182,7 +182,7 @@ class FloatMultiple(NullStays, PythonRule):
     def _float(self, count: int) -> float:
         """Returns ``count`` steps as the nearest float. An overflow becomes an infinity."""
         try:
-            multiple = count * int(self.step) / int(self.parts)  # of integers, so the division alone rounds
+            multiple = count * self.step / self.parts  # of integers, so the division alone rounds
         except OverflowError:
             return math.copysign(math.inf, count)
         if self.type is Type.FLOAT32:

@@ -79,6 +79,7 @@ CASES = (
     ),
     becomes("a huge float", NUMBER | {"step": "7"}, 1e300, 1e300),
     becomes("a float beyond which no multiple is", NUMBER | {"step": "9" * 308}, 1.5e308, 9.99999999999999999e307),
+    becomes("a float, and a step that is no float", NUMBER | {"step": "9" * 309}, 1.5e308, 0.0),
     becomes("a tiny float below zero", PLACE, -1e-300, -0.1),
     becomes("a place in the west", PLACE | {"decimals": "0"}, -122.4194, -123.0),
     refusal(
@@ -154,7 +155,7 @@ def test_a_decimal_of_too_many_digits_is_an_error(text):
 @pytest.mark.parametrize(("single", "type_"), [(False, Type.FLOAT64), (True, Type.FLOAT32)])
 @pytest.mark.parametrize("decimals", range(9))
 def test_a_float_that_is_a_multiple_stays(decimals, single, type_):
-    chance, rule = random.Random(decimals), FloatMultiple(1.0, float(10**decimals), type_)
+    chance, rule = random.Random(decimals), FloatMultiple(1, 10**decimals, type_)
     for _ in range(500):
         number = chance.randrange(-180 * 10**decimals, 180 * 10**decimals) / 10**decimals
         if single:
