@@ -185,7 +185,7 @@ class _Avro:
             name = schema if isinstance(schema, str) else ""
         if "." not in name and f"{space}.{name}" in self.types:
             name = f"{space}.{name}"
-        # Avro's Java library also accepts the name of a type without a namespace inside another namespace
+        # as in Avro's Java library, a name that is unknown in its namespace means the type without a namespace
         return self.types.get(name, (schema, space))
 
     def _counted(self, field: SchemaField) -> SchemaField:
