@@ -83,7 +83,7 @@ class Host:
             os.close(reads)
             raise _no_host("Java cannot be started") from None
         finally:
-            # if this process also held the writing end of the pipe, ``read`` would wait forever after the host has ended
+            # as long as this process held the writing end of the pipe, ``read`` would wait, even after the host has ended
             os.close(writes)
         self.answers = os.fdopen(reads, "rb", buffering=1 << 16)
         atexit.register(self.end)
