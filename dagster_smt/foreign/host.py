@@ -83,7 +83,7 @@ class Host:
             os.close(reads)
             raise _no_host("Java cannot be started") from None
         finally:
-            # only the host may hold this end, or ``read`` would wait forever after the host has ended
+            # if this process kept the writing end, ``read`` would wait even after the host has ended
             os.close(writes)
         self.answers = os.fdopen(reads, "rb", buffering=1 << 16)
         atexit.register(self.end)

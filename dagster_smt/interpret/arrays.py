@@ -13,8 +13,8 @@ def elements(text: bytes | None) -> list[bytes] | None:
 
     Returns None if the JSON is not an array or not readable. The reader of the value then reports the problem.
     """
-    # most values are objects, and need not be decoded here; the first byte of UTF-16 or of a byte order mark shows
-    # nothing
+    # Most values are objects, and need not be decoded here. UTF-16 and a byte order mark hide the first character, so
+    # such texts are decoded.
     if not text or not (text.startswith(_BEGINNING) or may_need_utf8(text)):
         return None
     try:

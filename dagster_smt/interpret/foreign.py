@@ -55,7 +55,7 @@ class ForeignRun:
                 entries[index] = firsts[index]
             operations.append(operation(index, stage, classes.plugins, test=self.test is None))
         segment = ForeignSegment(operations, entries, classes, self.chain.foreign)
-        # ``close`` must not read the property: without a batch, there is nothing to open and close
+        # ``close`` reads this list, because the property would create a segment even if there was no batch
         self._open.append(segment)
         return segment
 

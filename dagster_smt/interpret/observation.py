@@ -31,7 +31,7 @@ GROUPS: Mapping[str, str] = {
 of one group only. As an exception, a column of numbers can also read numbers that are written as strings.
 """
 _MOST_DIGITS = 38
-# beyond it, a number fits no BIGINT
+# a BIGINT holds numbers from -2**63 to 2**63 - 1
 _LONG = 2**63
 _DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 _MICROS = re.compile(r"([.,]\d{3})\d+")

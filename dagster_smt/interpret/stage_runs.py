@@ -255,7 +255,8 @@ class _StageFunction:
             side, schema = (record.key, record.key_schema) if key else (record.value, record.value_schema)
             if side is None and null is not None:
                 return null()
-            # The second case: the side on which the stage acts has no schema, but the key has one that the stage reads.
+            # The second condition: the side on which the stage acts is null or has no schema, and the stage reads a key
+            # that has one.
             if schema is not None or (both and record.key_schema is not None and (side is None or keyed)):
                 return planned(record)
             change(side, record)
@@ -296,8 +297,8 @@ class _StageFunction:
 
         ``free`` lists the sides (``key`` or ``value``) that have no schema.
         """
-        # ``free`` follows from the two schemas, except for a null side, whose schema is None in both cases; ``bool``
-        # tells these apart
+        # At least one of the two schemas is not None. If the other one is None, its side is null or has no schema, and
+        # ``bool(free)`` tells these two cases apart.
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         plan_of_form = self.plans.get(known)
         if plan_of_form is None:

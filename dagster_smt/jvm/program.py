@@ -188,7 +188,7 @@ def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[st
     changes, inserts = only(effects, Change), only(effects, Insert)
     if changes:
         each = [_change(one, entries) for one in changes]
-        # the lane applies such scans to the text before it parses the text for the other paths
+        # if True, the lane applies the scans to the text before it parses the text for the other paths
         scans = changes[0].fills and scans_first(change.path for change in changes)
         programs.append({"do": "change", "fills": changes[0].fills, "scans_first": scans, "changes": each})
     if inserts:

@@ -4,6 +4,7 @@ Confluent's field option contains them.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,11 +47,13 @@ def avro_fields(text: str, references: Sequence[str] = (), place: str = "avro") 
         ConfigError: SMT763 if the string is not such a schema.
     """
     walk = _Avro(place)
-    for reference in references:
-        walk.names_in(_json(reference, place))
-    schema = _json(text, place)
-    walk.names_in(schema)
-    return list(walk.fields(schema, (), ()))
+    with _well_formed(place):
+        for reference in references:
+            walk.names_in(_json(reference, place))
+        schema = _json(text, place)
+        walk.names_in(schema)
+        fields = list(walk.fields(schema, (), ()))
+    return fields
 
 
 def json_fields(text: str, place: str = "json") -> list[SchemaField]:
@@ -60,7 +63,9 @@ def json_fields(text: str, place: str = "json") -> list[SchemaField]:
         ConfigError: SMT763 if the string is not such a schema.
     """
     document = _json(text, place)
-    return list(_JsonSchema(document, place).fields(document, (), "$", ()))
+    with _well_formed(place):
+        fields = list(_JsonSchema(document, place).fields(document, (), "$", ()))
+    return fields
 
 
 def protobuf_fields(files: Sequence[bytes], message: str | Sequence[int], place: str) -> list[SchemaField]:
@@ -85,6 +90,15 @@ def _json(text: str, place: str) -> Any:
     # deeply nested JSON exceeds Python's recursion limit
     except (ValueError, RecursionError):
         raise _unreadable(place, "it is not JSON") from None
+
+
+@contextmanager
+def _well_formed(place: str) -> Iterator[None]:
+    """Raises SMT763 if a part of a schema has a wrong JSON type, such as a number in place of the list of fields."""
+    try:
+        yield
+    except (AttributeError, TypeError):
+        raise _unreadable(place, "a part of it has the wrong type") from None
 
 
 def _unreadable(place: str, statement: str) -> ConfigError:
@@ -185,7 +199,7 @@ class _Avro:
             name = schema if isinstance(schema, str) else ""
         if "." not in name and f"{space}.{name}" in self.types:
             name = f"{space}.{name}"
-        # Avro's Java library also accepts the name of a type without a namespace inside another namespace
+        # as in Avro's Java library, a name that is unknown in its namespace means the type without a namespace
         return self.types.get(name, (schema, space))
 
     def _counted(self, field: SchemaField) -> SchemaField:

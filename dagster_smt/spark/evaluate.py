@@ -187,7 +187,7 @@ class _Work:
 
     @property
     def lane_parses(self) -> bool:
-        # the result has this column exactly if the lane reads the records
+        # the column ``LEFT_RECORD`` exists exactly if the lane reads the records
         return _has_left(self.declared)
 
     @cached_property

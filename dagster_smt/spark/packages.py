@@ -225,7 +225,10 @@ def _check_majors(packages: str, version: str) -> None:
             major = pattern.match(coordinates)
             if major is not None and major[1] != minor.partition(".")[0]:
                 statement = f"{coordinates} is for Spark {major[1]}, and the session runs Spark {version}"
-                hint = "leave it out: the session adds the packages of its tables itself, in the version for its Spark"
+                hint = (
+                    f"take its version for Spark {version}; or leave it out if only tables need it: the session adds "
+                    "the packages of its tables itself"
+                )
                 problems.append(Problem("SMT612", "spark.jars.packages", statement, hint))
     if problems:
         raise UnsupportedError(problems)

@@ -124,7 +124,7 @@ def _reading(schema: Schema) -> Convert:
         # pyarrow returns a map as a list of pairs, Spark as a dict
         return lambda values: {as_key(key(k)): item(v) for k, v in dict(values).items()}
     if schema.type is Type.BYTES and schema.logical is None:
-        # a UDF of Spark receives a bytearray
+        # Spark may pass a bytearray to a UDF
         return bytes
     return _same
 

@@ -60,7 +60,7 @@ def _finds(expression: str | None, key: str, value: str) -> bool:
     An expression that Python cannot read matches nothing.
     """
     try:
-        # ``$^`` matches no text: its end would have to come before its start
+        # without an expression, nothing is redacted: ``$^`` matches only an empty text, which holds no secret
         compiled = re.compile(expression or "$^")
     except re.error:
         return False

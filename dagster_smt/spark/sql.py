@@ -225,12 +225,12 @@ def _literal(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Decimal):
-        # without an exponent, which SQL would read as a double; BD makes a decimal of it
+        # without BD, SQL would read Decimal(1) as an integer
         return f"{value:f}BD"
     # SQL has no literals for NaN and infinity
     if value != value or value in (float("inf"), float("-inf")):
         return f"CAST('{value}' AS DOUBLE)"
-    # without D, SQL would read a decimal
+    # without D, SQL would read 1.5 as a decimal
     return f"{value!r}D"
 
 

@@ -179,6 +179,19 @@ def test_a_schema_that_expands_without_end_is_refused():
         avro_fields(json.dumps(types[0]), [*map(json.dumps, types[1:]), schema])
 
 
+WRONG_TYPES = [
+    (avro_fields, record("R", one("a", "int")) | {"fields": 5}),
+    (json_fields, {"properties": ["a"]}),
+    (json_fields, {"properties": {"a": {"oneOf": 5}}}),
+]
+
+
+@pytest.mark.parametrize(("fields", "schema"), WRONG_TYPES)
+def test_a_schema_in_which_a_part_has_the_wrong_type_is_refused(fields, schema):
+    with pytest.raises(ConfigError, match="SMT763"):
+        fields(json.dumps(schema))
+
+
 def test_tags_of_json_schema():
     schema = {
         "properties": {

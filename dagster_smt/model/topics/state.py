@@ -253,9 +253,9 @@ class TableState:
 
     @property
     def unread(self) -> OffsetSet:
-        """The offsets that no run has read yet, before offsets that the table holds: ``holes``, and the offsets before
-        the first of them. A table that begins at 0 has unread offsets before its first one if its first run read a
-        fixed window, such as 5 to 9.
+        """The offsets that no run has read yet, although the table holds later offsets: ``holes``, and the offsets
+        from the beginning of a partition to the first offset that the table holds. For example, the first run of a
+        table that begins at 0 read the fixed window 5 to 9. Then 0 to 4 are unread.
         """
         passed = self.covered | self.absent
         before = []

@@ -277,7 +277,7 @@ class _Names:
 
     def _union(self, members: list[Any], schema: Schema, top: bool) -> Any:
         others = [member for member in members if member != "null"]
-        # only ["null", T] is a plain optional value: Connect makes a struct of any other union
+        # only ["null", T] is read here; Connect reads a union of several other types as a struct
         if len(members) != 2 or len(others) != 1 or top:
             raise UnableError("a union")
         results = []

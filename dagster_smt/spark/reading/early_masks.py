@@ -93,7 +93,8 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
         fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
         return node.present == Ref(path) and all(_same(*field, masks) for field in fields)
     match node.expr:
-        # A mask with ``KeepNull`` leaves nulls alone. Other masks replace nulls with a default, which only Spark does.
+        # ``KeepNull`` leaves nulls alone, as the reader's masks do. If a default is filled in first, ``value`` is not a
+        # plain ``Ref``, and the mask stays a stage.
         case Call(KeepNull(), (value, Const(mask))) if value == Ref(path) and node.schema.type not in _CONTAINERS:
             masks[place] = mask
             return _fits(mask, node.schema)

@@ -88,10 +88,10 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
         table: The topic table of the records. The format of the values is one of ``SELF_DESCRIBED``.
     """
     rows, cut = _most_used(schema_texts(frame, table))
-    # Nulls are visible only in SQL's rows: the Python function skips them, and a cut list may lack them. So this comes
-    # before Python counts again.
+    # Only SQL's rows show nulls: the Python function skips nulls, and a list that reaches the limit may lack them. So
+    # ``nulls`` is computed before Python counts again.
     nulls = cut or not _in_sql(frame, table) or any(row.value is None for row in rows)
-    # One such envelope is enough to count again in Python, because the marker does not say which schema it has.
+    # One row with the marker is enough to count again in Python, because the marker does not name a schema.
     if any(_ODD in (row.key, row.value) for row in rows):
         rows, _ = _most_used(schema_texts(frame, table, lane=False))
     return replace(_forms_of_rows(rows, table), nulls=nulls)
@@ -162,7 +162,7 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
     for row in rows:
         if row.value is None:
             continue
-        # Each partition may have a row for the same schemas, and their numbers of records are added up.
+        # One value schema may occur with several key schemas, in several rows, so the numbers are added up.
         name = values.schema_id(bytes(row.value))
         uses[row.topic, "value", name] += row.records
         texts["value", name] = bytes(row.value)

@@ -143,8 +143,7 @@ class _Collector(BatchRunner):
         done = self.interpreter.run_all(records, keys, batch.column("value").to_pylist())
         topics, partitions = batch.column("topic").to_pylist(), batch.column("partition").to_pylist()
         offsets = batch.column("offset").to_pylist()
-        # The order of ``seen`` does not show which record had a schema, so all of them get the place of the first
-        # record.
+        # ``seen`` does not show which record had a schema, so all schemas get the place of the first record.
         for topic, text in self.seen:
             self._note((topic, None, text, True), (partitions[0], offsets[0]))
         self.seen.clear()
