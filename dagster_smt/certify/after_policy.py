@@ -74,8 +74,8 @@ def samples_after(
         if outcome is None:
             headers_left = tuple((header.key, header_bytes(header)) for header in record.headers)
             left.append(replace(sample, key=results.keys[number], value=results.values[number], headers=headers_left))
-        # The numbers of the converters are negative. Whether Connect's converters can read the record is compared
-        # later.
+        # Our converter has rejected the record: the numbers of converters are negative. The sample stays, because the
+        # certificate also says whether Connect's converter reads the record.
         elif outcome.status == FAILED and outcome.stage < 0:
             left.append(sample)
     return left

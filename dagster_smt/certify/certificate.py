@@ -62,9 +62,9 @@ class Finding:
         stage: The index of the stage after which the difference first appears; ``READING`` for the converters.
         decision: The id of the intended difference, such as ``D5``; empty if no rule explains the difference.
         records: The number of records in the group.
-        lasting_numbers: The positions of those of these records that still have an unexplained difference after the
+        lasting_numbers: The positions of the records in the group that still have an unexplained difference after the
             last stage. A later stage may remove a difference, for example by dropping the field. A record may be in
-            several findings. Records that only our converters reject come after all others.
+            several findings. Records that our converters reject come after all others.
         first: The location of the difference in the first record.
     """
 
@@ -144,7 +144,7 @@ class Certificate:
         by_way: dict[str, set[int]] = {}
         for finding in self.findings:
             if not finding.decision:
-                # once, even if the record differs, is equal again and differs once more, or also differs in its type
+                # a record counts once, even if several stages make it differ, or if its value and its type differ
                 by_way.setdefault(finding.way, set()).update(finding.lasting_numbers)
         return max(map(len, by_way.values()), default=0)
 

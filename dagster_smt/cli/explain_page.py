@@ -95,7 +95,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     def line(cells: Iterable[str], tag: str) -> str:
         texts = []
         for c in cells:
-            # chr(10): before Python 3.12, an f-string contains no backslash
+            # chr(10): before Python 3.12, an expression in an f-string may not contain a backslash
             texts.append(f"<{tag}>{escape(c).replace(chr(10), '<br>')}</{tag}>")
         return "<tr>" + "".join(texts) + "</tr>"
 

@@ -108,7 +108,7 @@ def _client_options(config: Path) -> dict[str, str]:
             lines, which may be parts of a secret.
     """
     text = file_text(config)
-    # Java would read such a line as a name without a value, and messages show names
+    # Java reads the first word of a line without = and : as a name, and messages show names
     malformed = 0
     for line in logical_lines(text):
         malformed += not _SEPARATOR.search(line)

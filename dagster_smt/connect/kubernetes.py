@@ -94,8 +94,8 @@ def _connector(resource: Mapping[Any, Any], workers: Mapping[str, Worker], place
     ignored: list[str] = []
     for side in ("key", "value"):
         name, defaults = f"{side}.converter", worker.converter(side)
-        # As in Connect: a converter has the options of the configuration that names its class. A connector that names
-        # its own converter gets no option of the worker's, and the options of any other connector are ignored.
+        # In Connect, a converter has only the options of the configuration that names its class. If the worker names
+        # the class, the connector's own options of the converter are ignored.
         if name not in properties and name in defaults:
             _check_plain(defaults, place)
             own = [option for option in properties if option.startswith(f"{name}.")]

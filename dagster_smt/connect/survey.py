@@ -121,7 +121,8 @@ def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
     own = {"transforms": alias, **options}
     name = own.get(f"transforms.{alias}.predicate")
     if name:
-        # Kafka rejects a predicate that is not listed, so the chain of this stage must not list it either
+        # Kafka rejects a stage whose predicate is not in the list ``predicates``. So that the verdict shows this, a
+        # predicate is listed here only if the whole chain lists it.
         own |= {"predicates": name} if name in split_list(chain.get("predicates", "")) else {}
         for k, v in chain.items():
             if k.startswith(f"predicates.{name}."):

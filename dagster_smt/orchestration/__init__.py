@@ -41,5 +41,5 @@ from dagster_smt.tables.erasure.spec import SmtErasure as SmtErasure
 from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance as SmtMaintenance
 from dagster_smt.version import __version__
 
-# Dagster requires that its own packages have matching versions; this package is not one of them
+# Dagster warns if one of its own packages has a different version than Dagster; this package has its own versions
 DagsterLibraryRegistry.register("dagster-smt", __version__, is_dagster_package=False)

@@ -24,7 +24,7 @@ import fastavro
 from dagster_smt.errors import EngineError, Problem
 from dagster_smt.tables.kafka.client import KafkaClient
 
-# MAGIC_BYTES of Iceberg's AvroEncoderUtil, and the id of DATA_WRITTEN in its PayloadType
+# in Iceberg: AvroEncoderUtil.MAGIC_BYTES, and the id of PayloadType.DATA_WRITTEN
 _MAGIC = b"\xc2\x01"
 _DATA_WRITTEN = 1
 _SPACE = "dagster_smt"

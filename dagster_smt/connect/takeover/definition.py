@@ -3,7 +3,8 @@ written. The file is read without Dagster.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -100,18 +101,21 @@ def _attributes(folder: Path) -> dict[str, Any]:
     honoured = {}
     if isinstance(attributes, dict):
         for name in HONOURED:
-            # null is the same as an attribute that is not set
-            if attributes.get(name) is not None:
+            if name in attributes:
                 honoured[name] = attributes[name]
-    if not {"chain", "table", "sink"} <= honoured.keys():
-        raise ConfigError(Problem("SMT792", str(file), "the file is not an SmtChainComponent", hint))
+    result: dict[str, Any] = {}
     try:
-        result: dict[str, Any] = _rendered(honoured, _EnvironmentVariables(str(file)))
+        for name, value in _rendered(honoured, _EnvironmentVariables(str(file))).items():
+            # null is the same as an attribute that is not set; a template such as {{ env.NAME }} may also return it
+            if value is not None:
+                result[name] = value
     # an expression of a template may be wrong in any way, such as {{ env.NAME + '/x' }} without the variable
     except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         statement = "a template cannot be rendered"
         hint = "use only {{ env('NAME') }} or {{ env.NAME }} in the component, or write the values"
         raise ConfigError(Problem("SMT792", str(file), statement, hint)) from None
+    if not {"chain", "table", "sink"} <= result.keys():
+        raise ConfigError(Problem("SMT792", str(file), "the file is not an SmtChainComponent", hint))
     return result
 
 
@@ -163,7 +167,7 @@ def _chain(attributes: Mapping[str, Any], folder: Path, table: TopicTable, sink:
     source = attributes["chain"]
     if isinstance(source, str):
         source = folder / source
-    jars = absolute_entries(attributes.get("smt_jars", ()), folder)
+    jars = absolute_entries(_list(attributes.get("smt_jars", ()), "smt_jars"), folder)
     chain = parse_chain(source, smt_jars=jars, connect_version=attributes.get("connect_version", ""))
     chain = replace(chain, dead_paths=attributes.get("dead_paths") or chain.dead_paths)
     if "policy" not in attributes:
@@ -185,12 +189,13 @@ def _table(data: Any, folder: Path) -> TopicTable:
             options[side] = _format(options[side], folder, f"table.{side}")
     for name in _LISTS:
         if name in options:
-            options[name] = tuple(options[name])
+            options[name] = _list(options[name], f"table.{name}")
     statement = options.pop("statement", None)
-    if statement is not None:
+    if statement is None:
+        return _built(TopicTable, options, "table")
+    with _types_checked("table"):
         text = (folder / statement).read_text(encoding="utf-8") if statement.endswith(".sql") else statement
         return TopicTable.create(text, **options)
-    return _built(TopicTable, options, "table")
 
 
 def _source(data: Any, folder: Path) -> SourceSpec:
@@ -210,8 +215,9 @@ def _format(data: Any, folder: Path, place: str) -> Format:
     text = options.pop("schema", None)
     schema = None
     if text is not None:
-        is_file = text.endswith(".sql")
-        schema = parse_ddl((folder / text).read_text(encoding="utf-8") if is_file else text, place=text)
+        with _types_checked(place):
+            is_file = text.endswith(".sql")
+            schema = parse_ddl((folder / text).read_text(encoding="utf-8") if is_file else text, place=text)
     return with_files(_built(Format, {**options, "schema": schema}, place), folder)
 
 
@@ -224,7 +230,9 @@ def _sink(data: Any, folder: Path) -> Sink:
     options = {**_checked(value, _names(_SINKS[kind]), place)}
     for name, of_names in _COLUMN_NAMES.items():
         if options.get(name) is not None:
-            options[name] = of_names(*options[name])
+            names = _list(options[name], f"{place}.{name}")
+            with _types_checked(f"{place}.{name}"):
+                options[name] = of_names(*names)
     for side in ("key", "value"):
         if options.get(side) is not None:
             options[side] = _format(options[side], folder, f"{place}.{side}")
@@ -274,8 +282,29 @@ def _built(cls: type[_T], data: Any, place: str) -> _T:
             error lists its problems.
     """
     options = _checked(data, _names(cls), place)
-    try:
+    with _types_checked(place):
         return cls(**options)
+
+
+def _list(data: Any, place: str) -> tuple[Any, ...]:
+    """Returns the items of ``data``, which must be a list.
+
+    Raises:
+        ConfigError: SMT792.
+    """
+    # a text is no list: the topics of ``topics: orders`` would be o, r, d and so on
+    if not isinstance(data, list | tuple):
+        raise ConfigError(Problem("SMT792", place, "the option is not a list", "write [ITEM, ITEM]"))
+    return tuple(data)
+
+
+@contextmanager
+def _types_checked(place: str) -> Iterator[None]:
+    """Raises a ``ConfigError`` (SMT792) if the block fails because an option is missing or its value has another type.
+    Python's messages are not shown, because they may quote the value.
+    """
+    try:
+        yield
     except (TypeError, AttributeError, ValueError):
         hint = "compare the options with those that dg utils inspect-component lists"
         raise ConfigError(Problem("SMT792", place, "an option is missing, or has another type", hint)) from None

@@ -121,7 +121,8 @@ class TakeOver:
         return result
 
     def _take(self, records: Sequence[TakeOverRecord], states: Sequence[TableState | None]) -> None:
-        # Here, runs have already read the topics, so the table would hold both the runs' and the connector's rows.
+        # A state without a note comes from runs that have read the topics themselves. After a takeover, the table would
+        # hold the rows of these runs and the connector's rows of the same records.
         for table, state in zip(self.tables, states, strict=True):
             if state is not None and state.taken_over is None:
                 statement = "runs of this package have written the table, and never took it over from a connector"

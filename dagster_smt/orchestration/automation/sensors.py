@@ -326,7 +326,7 @@ class _Behind:
         """
         if self.max_age_seconds is None or seconds < self.max_age_seconds:
             return []
-        # max_age_seconds may be 0, by which no number can be divided
+        # at least 1, because max_age_seconds may be 0
         return [f"turn {seconds // max(1.0, self.max_age_seconds):.0f}"]
 
     def enough(self, late: Sequence[Range], stored: Sequence[Range]) -> bool:

@@ -214,7 +214,7 @@ class JacksonReader:
                 raise _refused()
             return Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-schema.scale, _EXACT)
         bits = INTEGER_BITS[schema.type]
-        # Kafka requires an int for Date and Time, and an int or long for Timestamp
+        # JsonConverter accepts only an int of Java for Date and Time, but any whole number for Timestamp
         if type(tree) is not int or (bits == 32 and wrap(tree, 32) != tree):
             raise _refused()
         number = self._integer(tree, 64)

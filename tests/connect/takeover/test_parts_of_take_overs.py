@@ -256,6 +256,16 @@ def test_templates_are_rendered_as_by_dagster(tmp_path, monkeypatch, text, path)
         assert context.resolve_value(text) == path == Definition(folder).spec.sink.path
 
 
+def test_an_attribute_whose_template_returns_null_is_not_set(tmp_path):
+    folder = saved(tmp_path, connector())
+    before = Definition(folder)
+    changed(folder, policy="{{ env.NO_POLICY }}", connect_version="{{ env.NO_VERSION }}", asset_key=None)
+    assert Definition(folder).spec.chain == before.spec.chain
+    changed(folder, sink="{{ env.NO_SINK }}")
+    with pytest.raises(ConfigError, match=r"SMT792.*the file is not an SmtChainComponent"):
+        Definition(folder)
+
+
 def changed(folder: Path, **attributes: object) -> None:
     """Changes attributes in the component of ``folder``."""
     file = folder / "defs.yaml"
@@ -333,6 +343,16 @@ BROKER = {"bootstrap_servers": "kafka:9092"}
         ({"table": 1}, "table: the options are not a mapping"),
         ({"sink": {"delta": {"path": "x", "paths": SECRET}}}, "sink.delta: unknown options: paths"),
         ({"sink": {"delta": 7}}, "sink.delta: the options are not a mapping"),
+        ({"table": {**of_source(files="t"), "topics": None}}, "table.topics: the option is not a list"),
+        ({"table": {**of_source(files="t"), "topics": SECRET}}, "table.topics: the option is not a list"),
+        ({"table": {**of_source(files="t"), "value": {"schema": 5}}}, "table.value: an option is missing, or has"),
+        ({"table": {**of_source(files="t"), "statement": 5}}, "table: an option is missing, or has"),
+        (
+            {"sink": {"delta": {"path": "x", "source_columns": SECRET}}},
+            "source_columns: the option is not a list",
+        ),
+        ({"sink": {"delta": {"path": "x", "source_columns": [*"abcd"]}}}, "source_columns: an option is missing"),
+        ({"smt_jars": SECRET}, "smt_jars: the option is not a list"),
     ],
 )
 def test_wrong_options_of_a_definition_are_a_problem_with_a_place(tmp_path, attributes, place):
