@@ -207,8 +207,8 @@ class _Writing:
         return targets
 
     def register(self, targets: Iterable[str]) -> None:
-        """Writes the names of the tables in ``targets`` into the state, before the tables are created. If this run dies,
-        the next run knows from the state which tables may exist.
+        """Writes the names of the tables in ``targets`` into the state, before the tables are created. If this run
+        dies, the next run knows from the state which tables may exist.
         """
         new = [topic for topic in targets if topic not in self.attempt.known]
         if not new:

@@ -50,6 +50,8 @@ _COLUMN_NAMES = {
     "validity_columns": ValidityColumns,
 }
 """Maps each option of a sink that is a list of column names to its class."""
+_ONE_OF = {"errors_tolerance": ("none", "all"), "dead_paths": ("error", "warn")}
+"""Maps attributes that have a fixed set of values to these values."""
 _LISTS = ("topics", "key_fields", "primary_key", "partitioned_by")
 _T = TypeVar("_T")
 
@@ -116,6 +118,10 @@ def _attributes(folder: Path) -> dict[str, Any]:
         raise ConfigError(Problem("SMT792", str(file), statement, hint)) from None
     if not {"chain", "table", "sink"} <= result.keys():
         raise ConfigError(Problem("SMT792", str(file), "the file is not an SmtChainComponent", hint))
+    for name, values in _ONE_OF.items():
+        if name in result and result[name] not in values:
+            choice = f"write {' or '.join(values)}"
+            raise ConfigError(Problem("SMT792", name, "the value is not one of those that the option has", choice))
     return result
 
 
@@ -174,6 +180,9 @@ def _chain(attributes: Mapping[str, Any], folder: Path, table: TopicTable, sink:
         return chain
     from dagster_smt.connect.takeover.definition_policy import under_policy_of  # few components have a policy
 
+    if not isinstance(attributes["policy"], str | dict):
+        hint = "write the name of a policy file, or the policy itself"
+        raise ConfigError(Problem("SMT792", "policy", "the option is not a policy", hint))
     has_letters = bool(attributes.get("dead_letters") or attributes.get("dead_letter_topic"))
     sink = sink_of_statement(sink, table)
     return under_policy_of(attributes["policy"], folder, chain, table, sink, has_letters=has_letters)

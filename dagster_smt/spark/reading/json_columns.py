@@ -268,8 +268,8 @@ class _TextReader:
 
 
 def _is_modest(text: bytes) -> bool:
-    """Checks that ``text`` is not nested too deeply, and has no number with too many digits. msgspec does not check these
-    two limits in the fields that it skips. Returns True; the function never returns False.
+    """Checks that ``text`` is not nested too deeply, and has no number with too many digits. msgspec does not check
+    these two limits in the fields that it skips. Returns True; the function never returns False.
 
     Raises:
         RecursionError: The text may exceed a limit. Only the slower reader of the Python evaluator (``formats.json``)

@@ -353,6 +353,9 @@ BROKER = {"bootstrap_servers": "kafka:9092"}
         ),
         ({"sink": {"delta": {"path": "x", "source_columns": [*"abcd"]}}}, "source_columns: an option is missing"),
         ({"smt_jars": SECRET}, "smt_jars: the option is not a list"),
+        ({"dead_paths": SECRET}, "dead_paths: the value is not one of those that the option has"),
+        ({"errors_tolerance": SECRET.upper()}, "errors_tolerance: the value is not one of those that the option has"),
+        ({"policy": 5}, "policy: the option is not a policy"),
     ],
 )
 def test_wrong_options_of_a_definition_are_a_problem_with_a_place(tmp_path, attributes, place):
