@@ -5,8 +5,8 @@ from urllib.parse import unquote
 
 
 def part_at(document: Any, pointer: str) -> Any:
-    """Returns the part of ``document`` to which ``pointer`` refers: the text behind ``#`` in a ``$ref``. Returns None if
-    there is no such part.
+    """Returns the part of ``document`` to which ``pointer`` refers: the text behind ``#`` in a ``$ref``. Returns None
+    if there is no such part.
     """
     part = document
     # a pointer in a URI is percent-encoded: #/definitions/home%20address

@@ -12,6 +12,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 _LEAST = 6
 """The smallest length of a string that is searched for everywhere in a file. A shorter string, such as ``anna``, may be
@@ -63,6 +64,15 @@ class Needles:
                 numbers.add(float(text))
         # Python also reads ids such as nan and inf as numbers
         return frozenset(filter(isfinite, numbers))
+
+    @cached_property
+    def uuids(self) -> frozenset[bytes]:
+        """The searched strings that are UUIDs, as 16 bytes. A column of UUIDs contains them in this form."""
+        uuids = set()
+        for text in self.ids | self.values:
+            with suppress(ValueError):
+                uuids.add(UUID(text).bytes)
+        return frozenset(uuids)
 
     @cached_property
     def anywhere(self) -> frozenset[str]:

@@ -26,6 +26,7 @@ from dagster_smt.values.numbers import EXACT
 
 _BEAT_FILES = 20
 _LONG = 1 << 16
+_UUID_BYTES = 16
 _ROWS = 1 << 17
 _MOST_NAMED = 50
 """The largest number of files in each of two lists: the files with residue (values of erased people), and the files
@@ -216,12 +217,14 @@ def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json
         has_json: True if the strings may be statistics in JSON. Statistics contain only the beginnings of long values,
             so truncated beginnings inside the JSON are also counted.
     """
-    if pa.types.is_fixed_size_binary(array.type):
-        array = array.cast(pa.binary())
     whole = needles.anywhere | needles.cuts | (needles.ids if names_person else frozenset())
     values = []
     for text in sorted(whole):
         values.append(text.encode(errors="surrogatepass"))
+    if pa.types.is_fixed_size_binary(array.type):
+        if array.type.byte_width == _UUID_BYTES:  # Parquet stores UUIDs in this form
+            values.extend(sorted(needles.uuids))
+        array = array.cast(pa.binary())
     kind = array.type
     is_whole = pc.is_in(array, pa.array(values, pa.binary()).cast(kind))
     rest = array.filter(pc.invert(is_whole))
@@ -309,6 +312,8 @@ def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, 
         return int(names_person and _float_of(data) in needles.floats)
     if kind in ("date", "time", "boolean") or "timestamp" in kind:
         return 0
+    if kind == "uuid":
+        return int(data in needles.uuids)
     # Iceberg stores the bounds of numbers in little-endian order, except those of decimals
     if kind in ("int", "long"):
         value: Any = int.from_bytes(data, "little", signed=True)

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import struct
+from uuid import UUID
 
 import fastavro
 import pyarrow as pa
@@ -264,3 +265,21 @@ def test_values_of_any_characters_are_searched_for_in_files(start, bound):
         rows = [{"lower_bounds": [{"key": 2, "value": bound.encode()}]}]
         fastavro.writer(stream, fastavro.parse_schema(MANIFEST), rows, metadata={"schema": COLUMNS})
         assert count_in("m.avro", stream.getvalue(), needles) == 1
+
+
+OF_A_PERSON = UUID("6f1c2a7e-3b9d-4c55-9f0a-1d2e3f405060")
+OF_ANOTHER = UUID("6f1c2a7e-3b9d-4c55-9f0a-1d2e3f405061")
+
+
+@pytest.mark.parametrize(("uuid", "count"), [(OF_A_PERSON, 1), (OF_ANOTHER, 0)])
+def test_a_column_of_uuids_has_them_as_sixteen_bytes(uuid, count):
+    """As other engines write them; Spark reads such a column as text."""
+    needles = Needles(frozenset({str(OF_A_PERSON)}), frozenset({"user_id"}))
+    values = pa.array([uuid.bytes], pa.binary(16))
+    for array in (values, pa.ExtensionArray.from_storage(pa.uuid(), values)):
+        assert count_in("p.parquet", parquet(user_id=array), needles) == count
+    columns = json.dumps({"type": "struct", "fields": [{"id": 1, "name": "user_id", "type": "uuid"}]})
+    stream = io.BytesIO()
+    rows = [{"lower_bounds": [{"key": 1, "value": uuid.bytes}]}]
+    fastavro.writer(stream, fastavro.parse_schema(MANIFEST), rows, metadata={"schema": columns})
+    assert count_in("m.avro", stream.getvalue(), needles) == count
