@@ -81,7 +81,14 @@ def test_options_in_yaml(tmp_path):
 
 @pytest.mark.parametrize(
     ("sink", "options"),
-    [*LAYOUTS, (DeltaSink, {"partition_by": ["name"]}), (DeltaSink, {}), (IcebergSink, {"partition_by": ["name"]})],
+    [
+        LAYOUTS[1],
+        (DeltaSink, {"partition_by": ["name"]}),
+        (IcebergSink, {"partition_by": ["name"]}),
+        pytest.param(*LAYOUTS[0], marks=pytest.mark.long),
+        pytest.param(*LAYOUTS[2], marks=pytest.mark.long),
+        pytest.param(DeltaSink, {}, marks=pytest.mark.long),
+    ],
 )
 def test_a_rebuild_removes_all_rows_if_spark_overwrites_only_partitions_with_new_rows(spark, tmp_path, sink, options):
     table = open_table(spark, sink(tmp_path / "table", "columns", **options))
@@ -93,7 +100,7 @@ def test_a_rebuild_removes_all_rows_if_spark_overwrites_only_partitions_with_new
     assert ids(table) == [2, 3]
 
 
-@pytest.mark.parametrize("sink", [DeltaSink, IcebergSink])
+@pytest.mark.parametrize("sink", [DeltaSink, pytest.param(IcebergSink, marks=pytest.mark.long)])
 @pytest.mark.parametrize("options", [{"partition_by": ["day(at)"]}, {"partition_by": ["name"]}])
 def test_replaced_ranges_go_if_spark_overwrites_only_partitions_with_new_rows(spark, tmp_path, sink, options):
     """The rows 1 and 2 are of one range, and each has a partition. Only the partition of 2 gets a new row."""
