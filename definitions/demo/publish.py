@@ -13,7 +13,7 @@ PUSHES = "github.push"
 
 
 def shipped(topic: str) -> list[NewRecord]:
-    """Returns the records of a shipped topic."""
+    """Returns the records of ``topic``, one of the topics that this package contains for the demo."""
     rows = (row for segment in list_segments(demo.SHIPPED, topic)[0] for row in read_rows(segment))
     return [_record(row) for row in rows]
 

@@ -16,11 +16,12 @@ from dagster_smt.values.containers import ItemAt, MapValue
 def read_field(
     node: Node, path: FieldPath, strict: bool = False, missing_class: str = DATA_EXCEPTION
 ) -> tuple[Node, Expr | None]:
-    """Returns the field at ``path`` in ``node``, and an expression that is null if the struct around the field is null.
+    """Returns two items: the field at ``path`` in ``node``, and an expression that is null in a record whose struct
+    around the field is null.
 
-    The expression is None if the struct is never null. If a struct on the path is null, its default is read instead. A
-    null at the end of the path stays null. The value under a map key and the element of an array may be missing, and
-    are therefore optional.
+    The expression is None if the struct is never null. If a struct on the path is null and has a default, the field is
+    read from the default. A null at the end of the path stays null. The value under a map key and the element of an
+    array may be missing, and are therefore optional.
 
     Args:
         node: A struct.

@@ -126,8 +126,8 @@ def _attributes(folder: Path) -> dict[str, Any]:
 
 
 class _EnvironmentVariables:
-    """The object ``env`` in templates. It behaves as in Dagster: ``env('NAME')`` fails if the variable is not set and
-    has no default, and ``env.NAME`` is then None.
+    """The object ``env`` in templates, which has two forms as in Dagster. If the variable is not set,
+    ``env('NAME', 'x')`` returns the default ``x``, ``env('NAME')`` fails, and ``env.NAME`` is None.
 
     Args:
         place: The file, for messages.

@@ -109,8 +109,8 @@ class _DescriptorBuilder:
     Attributes:
         file: The file of the messages. The builder adds its imports.
         unnamed: The number of types without a name so far.
-        before: For each nested message, the value of ``unnamed`` before the message was built. The key is the ``id`` of
-            the message around it, and its name.
+        before: The value of ``unnamed`` before a nested message was built, for each nested message. A key is a pair:
+            the Python ``id`` of the outer message, and the name of the nested message.
     """
 
     file: FileDescriptorProto

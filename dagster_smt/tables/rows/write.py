@@ -61,8 +61,8 @@ class WriteRow(RowTransform):
 
     @property
     def _persisted(self) -> tuple[Column, ...]:
-        """The columns that are written to headers, timestamp or partition. Columns that contain all headers
-        come first.
+        """The columns that become the headers, the timestamp or the partition of the written record. A column that
+        holds all headers of a record comes first.
         """
         columns = [c for c in self.row.others if not c.virtual]
         return tuple(sorted(columns, key=lambda c: c.origin != "headers"))

@@ -190,11 +190,12 @@ def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bo
     """Returns the struct ``group`` with the values of headers in its fields.
 
     Each of ``entries`` is a pair: the path of a field inside ``group``, such as ``("source", "id")``, and the header
-    for this field. If ``group`` is the whole value (``root``), a missing struct is created: ``source`` in this example.
+    for this field. If ``group`` lacks the struct ``source``, the function creates it, but only if ``group`` is the
+    whole value (``root``).
 
     Raises:
-        PlanError: SMT480, a struct is missing in a ``group`` that is not the whole value, or a path would need two new
-            structs. Or two headers have the same field, or a header does not fit its field.
+        PlanError: SMT480: a missing struct cannot be created, because ``group`` is not the whole value, or because two
+            structs are missing; two headers have the same field; a header does not fit its field.
     """
     fields: _Fields = {}
     for name, child in group.fields:
