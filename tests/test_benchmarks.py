@@ -188,7 +188,6 @@ QUICK = (
     "file topics: a read of all",
     "bare lines to Delta columns",
     "a run: lines to Delta columns, six stages",
-    "a run: changes into an Iceberg table with keys",
 )
 """One case of each way; in CI the others run in tests of their own parts."""
 

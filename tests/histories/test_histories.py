@@ -17,9 +17,10 @@ from tests.histories.ways import WAYS
 
 QUICK = [
     ("files", "iceberg records"),
-    ("kafka", "files"),
+    pytest.param(("kafka", "files"), marks=pytest.mark.long),
 ]
-"""These are played in CI, with so many runs; bronze tables and Delta are in ``WAYS``. The long test plays all pairs."""
+"""These are played in CI, with so many runs; bronze tables and Delta are in ``WAYS``, and brokers have tests of their
+own. The long test plays all pairs."""
 RUNS = 2
 SEED = int(os.environ.get("SEED", "2"))
 HISTORIES = int(os.environ.get("HISTORIES", "10"))
@@ -53,6 +54,7 @@ def test_many_histories(spark, tmp_path, request, pair):
 
 PART_OF_ANOTHER = (
     "Delta is restored",
+    "Delta is restored, and a run is tried again",
     "Iceberg is rolled back",
     "Iceberg is rolled back, compacted and expired",
     "records of others in the topics",

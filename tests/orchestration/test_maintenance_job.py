@@ -62,7 +62,8 @@ def rows_of(observation):
     return [dict(record.data) for record in observation.metadata["dagster_smt/maintenance"].records]
 
 
-@pytest.mark.parametrize("kind", [pytest.param("delta", marks=pytest.mark.long), "iceberg"])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
 def test_a_launch_observes_files_and_steps_and_the_next_run_continues(spark, tmp_path, kind):
     sink = DeltaSink(tmp_path / "lake") if kind == "delta" else IcebergSink(tmp_path / "lake")
     asset = people(tmp_path, sink)

@@ -348,7 +348,7 @@ def test_a_table_of_versions_supersedes_no_event(spark, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("mode", ["upsert", "scd2"])
+@pytest.mark.parametrize("mode", [pytest.param("upsert", marks=pytest.mark.long), "scd2"])
 def test_a_topic_that_starts_over_loses_the_rows_that_it_does_not_make_again(mode, spark, tmp_path):
     keys = Keys(tmp_path, spark, mode=mode)
     keys.add([upsert(1, 0, "a"), upsert(2, 1, "b"), upsert(7, 0, "x", topic="people2")])

@@ -96,7 +96,9 @@ def test_the_table_is_the_table_of_the_database(form, connector, mode, kind, spa
     assert follower.by_key() == {**database.rows, **deleted}
 
 
-@pytest.mark.parametrize("form", ["json", "envelopes", "avro"])
+@pytest.mark.parametrize(
+    "form", ["json", *(pytest.param(form, marks=pytest.mark.long) for form in ("envelopes", "avro"))]
+)
 def test_windows_of_tombstones_alone(form, spark, tmp_path, registry):
     """Tombstones delete rows though their window has no value, and so no schema but that of earlier windows."""
     stages = [unwrap("rewrite-with-tombstone")]

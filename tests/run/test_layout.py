@@ -137,7 +137,7 @@ LAYOUTS = [
 LAYOUTS = [(*case, ("path", "name")[number % 2]) for number, case in enumerate(LAYOUTS)]
 
 
-QUICK_LAYOUTS = (1, 4, 6, 9)
+QUICK_LAYOUTS = (1, 6, 9)
 """Each format with transforms, with clustering and with an odd name; the others are long."""
 
 

@@ -37,6 +37,7 @@ class Watched:
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_over_connect_each_statement_that_commits_waits_for_the_settings_of_others(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(merge, "is_connect", lambda session: True)
     monkeypatch.setattr(DeltaTable, "_check_session", lambda self: None)
