@@ -59,6 +59,7 @@ PART_OF_ANOTHER = (
     "Iceberg is rolled back, compacted and expired",
     "records of others in the topics",
     "two runs at once, with letters in a topic",
+    "two runs at once, with letters in a table",
     "two runs at once, with letters in a new table",
     "a fixed range again with a mended chain",
     "a topic that had wholly expired loses more",

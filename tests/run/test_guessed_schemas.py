@@ -204,6 +204,7 @@ def test_a_wrong_guess_is_told_and_leaves_one_commit(both, monkeypatch):
     assert (report.records_out, both.worlds[0].state.number) == (6, 1)
 
 
+@pytest.mark.long
 def test_where_there_were_several_schemas_nobody_guesses(both, monkeypatch):
     for records, passes in [(["plain"], ONCE), (["later"], ONCE), (["plain", "later"], TWICE), (["plain"], AT_ONCE)]:
         both.add(*records)
