@@ -5,20 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from dagster_smt.chain import Chain
-from dagster_smt.model.paths.extended import below
-from dagster_smt.privacy.applied_policy import Subject, apply_policy
-from dagster_smt.privacy.field_scan import new_personal, scan
-from dagster_smt.privacy.policy import HOLD_BACK, policy_of, read_policy
-from dagster_smt.tables.planning import declared_values
-from dagster_smt.tables.samples import samples
+from dagster_smt.privacy.applied_policy import apply_policy
+from dagster_smt.privacy.policy import policy_of, read_policy
+from dagster_smt.tables.policy_subject import subject_of, without_personal
 from dagster_smt.tables.sink_options import Sink
-from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.topic_table import TableSource, TopicTable
-from dagster_smt.tables.window_request import WindowRequest
-from dagster_smt.tables.windows import choose_topics
-
-_SAMPLE = 200
-"""The number of records of each topic that are sampled for values that look personal, as in a run of the asset."""
 
 
 def under_policy_of(
@@ -40,22 +31,8 @@ def under_policy_of(
         DataError, EngineError: The schema registry has no subject for a topic, or does not respond.
     """
     policy = read_policy(folder / data) if isinstance(data, str) else policy_of(data, folder)
-    subject = Subject(
-        topics=table.topics,
-        key=table.key,
-        value=table.value,
-        declared=declared_values(table),
-        added=tuple(below("", column.name) for column in table.row.others),
-        writes_keys=sink.kind == "records" or (sink.keyed is not None and not sink.keyed.keys),
-        has_letters=has_letters,
-    )
-    applied = apply_policy(policy, subject)
-    source = table.source
+    applied = apply_policy(policy, subject_of(table, sink, has_letters=has_letters))
     # a table as source cannot be sampled, and has no connector that could be taken over
-    if policy.looks_personal == HOLD_BACK and policy.untagged != HOLD_BACK and not isinstance(source, TableSource):
-        personal: dict[str, tuple[str, ...]] = {}
-        for topic in choose_topics(table, WindowRequest(), open_source(source).topics()):
-            fields = scan(samples(source, topic, _SAMPLE), table.key, table.value)
-            personal |= new_personal(fields, applied.decisions)
-        applied = applied.without(personal)
+    if not isinstance(table.source, TableSource):
+        applied = without_personal(applied, table)
     return applied.on(chain)
