@@ -4,6 +4,7 @@ or other action changed). All metadata that a run has in Dagster comes from its 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import TypeVar
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.paths.extended import WHOLE, below
@@ -142,6 +143,9 @@ class SchemaUse:
     side: str
     schema: str
     records: int
+
+
+_Count = TypeVar("_Count", FieldChanges, SchemaUse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,16 +539,23 @@ def _planned_entries(ledger: Sequence[LedgerLine]) -> list[LedgerEntry]:
 
 
 def _sum_of_changes(topics: Iterable[TopicCounts]) -> tuple[FieldChanges, ...]:
-    records: dict[FieldChanges, int] = {}
+    changes: list[FieldChanges] = []
     for counts in topics:
-        for one in counts.changes:
-            # without its number, a change can be compared with the same change in another topic
-            field_changed = replace(one, records=0)
-            records[field_changed] = records.get(field_changed, 0) + one.records
-    changes = []
-    for one, number in records.items():
-        changes.append(replace(one, records=number))
-    return tuple(changes)
+        changes.extend(counts.changes)
+    return _sum_of_records(changes)
+
+
+def _sum_of_records(counts: Iterable[_Count]) -> tuple[_Count, ...]:
+    """Returns one count for each different thing counted; its ``records`` are the sum over ``counts``."""
+    records: dict[_Count, int] = {}
+    for one in counts:
+        # without its number, a count can be compared with another count of the same thing
+        thing = replace(one, records=0)
+        records[thing] = records.get(thing, 0) + one.records
+    sums = []
+    for thing, number in records.items():
+        sums.append(replace(thing, records=number))
+    return tuple(sums)
 
 
 SILENT = ("masked", "changed", "dropped", "renamed")
@@ -643,16 +654,10 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
 
 def _schemas_of(reports: Sequence["RunReport"]) -> tuple[SchemaUse, ...]:
     """Returns the number of records with each schema, summed over all ``reports``."""
-    records: dict[SchemaUse, int] = {}
+    uses: list[SchemaUse] = []
     for report in reports:
-        for use in report.schemas:
-            # without its number, a use can be compared with the same use in another report
-            schema_used = replace(use, records=0)
-            records[schema_used] = records.get(schema_used, 0) + use.records
-    uses = []
-    for use, number in records.items():
-        uses.append(replace(use, records=number))
-    return tuple(uses)
+        uses.extend(report.schemas)
+    return _sum_of_records(uses)
 
 
 def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
