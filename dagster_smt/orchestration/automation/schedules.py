@@ -11,7 +11,7 @@ from dagster_smt.orchestration.definitions.op_names import main_spec, op_name
 from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 
 _SCHEDULE_TAG, _RUN_KEY_TAG = "dagster/schedule_name", "dagster/run_key"
-_NOT_DONE = {dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED}
+_UNSUCCESSFUL = {dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED}
 Schedule = dg.ScheduleDefinition | Any  # the schedule of a partitioned job has a class that is not public
 
 
@@ -105,7 +105,7 @@ def _runs(instance: dg.DagsterInstance, schedule: str, keys: Sequence[str]) -> s
     filters = dg.RunsFilter(tags={_SCHEDULE_TAG: schedule, _RUN_KEY_TAG: [*keys]})
     run_keys = set()
     for run in instance.get_runs(filters):
-        if run.status not in _NOT_DONE:
+        if run.status not in _UNSUCCESSFUL:
             run_keys.add(run.tags[_RUN_KEY_TAG])
     return run_keys
 
