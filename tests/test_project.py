@@ -265,6 +265,22 @@ def test_annotations_are_not_postponed(path):
     assert not [node for node in imports if node.module == "__future__"]
 
 
+SEVERAL_SEARCHES = re.compile(r"\bjvm\.[a-z]+\.[A-Za-z]")
+"""A Java class by the parts of its name: Java searches all jars for each part (see ``java_classes.py``)."""
+
+
+@pytest.mark.parametrize("code", ["session._jvm.java.lang.System", "jvm.org.apache.hadoop.fs.Path(text)"])
+def test_classes_by_parts_are_seen(code):
+    assert SEVERAL_SEARCHES.search(code.replace("_jvm", "jvm"))
+
+
+@pytest.mark.parametrize("path", modules("dagster_smt", "definitions"), ids=name)
+def test_java_classes_are_named_at_once(path):
+    code = path.read_text("utf-8").replace("_jvm", "jvm")
+    if path.name != "java_classes.py":
+        assert not SEVERAL_SEARCHES.search(re.sub(r"^(from|import) .*", "", code, flags=re.M))
+
+
 def test_every_folder_with_modules_is_a_package():
     """Of a folder that is none, Python mixes the files of all copies on its path, and reads none out of a zip."""
     folders = {parent for path in modules(*SOURCES) for parent in path.parents if ROOT in parent.parents}

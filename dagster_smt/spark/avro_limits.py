@@ -13,6 +13,7 @@ from typing import Any
 
 from dagster_smt.model.schema_size import MAX_BYTES, MAX_ITEMS
 from dagster_smt.spark.environment import is_connect
+from dagster_smt.spark.java_classes import java_class
 
 _PREFIX = "org.apache.avro.limits."
 LIMITS = {
@@ -57,7 +58,8 @@ def _in_this_jvm(session: Any) -> bool:
     the limits.
     """
     try:
-        properties = [session._jvm.java.lang.System.getProperty(name) for name in LIMITS]
+        system = java_class(session, "java.lang.System")
+        properties = [system.getProperty(name) for name in LIMITS]
     except Exception:  # noqa: BLE001 a platform may block access to its JVM
         return False
     return properties == [str(limit) for limit in LIMITS.values()]

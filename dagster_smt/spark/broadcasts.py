@@ -5,6 +5,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from dagster_smt.spark.environment import is_connect
+from dagster_smt.spark.java_classes import java_class
 
 _LIMIT = "spark.sql.autoBroadcastJoinThreshold"
 _PART = 16
@@ -32,8 +33,7 @@ def is_small(frame: DataFrame) -> bool:
     session = frame.sparkSession
     if is_connect(session) or str(session.conf.get(_LIMIT)).startswith("-"):  # the user has switched broadcasts off
         return False
-    jvm: Any = session.sparkContext._jvm
-    memory = int(jvm.java.lang.Runtime.getRuntime().maxMemory())
+    memory = int(java_class(session, "java.lang.Runtime").getRuntime().maxMemory())
     # a new frame is needed, because the plan of the old frame may have been created before its blocks
     java: Any = frame.select("*")._jdf
     size = java.queryExecution().optimizedPlan().stats().sizeInBytes()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.spark.java_classes import java_class
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def scala_of(session: Any) -> str:
     """
     usual = VERSIONS[minor_of(session.version)].scala
     try:
-        number = session._jvm.scala.util.Properties.versionNumberString()
+        number = java_class(session, "scala.util.Properties").versionNumberString()
     except Exception:  # noqa: BLE001 - Connect has no JVM, and a platform may block access to its JVM
         return usual
     return minor_of(number) if isinstance(number, str) else usual

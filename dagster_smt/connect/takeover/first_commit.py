@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
+from dagster_smt.spark.java_classes import java_class
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _SAFE = "/+=:,@!$&'()*;~-._"
@@ -152,14 +153,15 @@ def write_first_commit(session: SparkSession, folder: str, lines: Sequence[str])
         TableError: SMT798, another process has created the file.
     """
     try:
-        jvm: Any = session._jvm
-        delta_log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, folder)
-        path = jvm.org.apache.hadoop.fs.Path(delta_log.logPath(), f"{0:020}.json")
-        iterator = jvm.scala.collection.JavaConverters.asScalaIteratorConverter(_java_list(jvm, lines).iterator())
+        log_class = java_class(session, "org.apache.spark.sql.delta.DeltaLog")
+        delta_log = log_class.forTable(session._jsparkSession, folder)
+        path = java_class(session, "org.apache.hadoop.fs.Path")(delta_log.logPath(), f"{0:020}.json")
+        converters = java_class(session, "scala.collection.JavaConverters")
+        iterator = converters.asScalaIteratorConverter(_java_list(session, lines).iterator())
         delta_log.createLogDirectoriesIfNotExists()
         # False: never overwrite, so the second of two processes fails
         delta_log.store().write(path, iterator.asScala(), False, delta_log.newDeltaHadoopConf())
-        jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(session._jsparkSession, delta_log.dataPath())
+        log_class.invalidateCache(session._jsparkSession, delta_log.dataPath())
     except Exception as error:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
         if "FileAlreadyExistsException" in str(error):
             hint = "run again: the command continues with the table that is there"
@@ -169,8 +171,8 @@ def write_first_commit(session: SparkSession, folder: str, lines: Sequence[str])
         raise UnsupportedError(Problem("SMT798", folder, statement, hint)) from None
 
 
-def _java_list(jvm: Any, lines: Sequence[str]) -> Any:
-    result = jvm.java.util.ArrayList()
+def _java_list(session: SparkSession, lines: Sequence[str]) -> Any:
+    result = java_class(session, "java.util.ArrayList")()
     for line in lines:
         result.add(line)
     return result

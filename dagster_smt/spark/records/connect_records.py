@@ -21,6 +21,7 @@ from dagster_smt.jvm.availability import has_lane
 from dagster_smt.jvm.program import topic_names
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.executors import has_remote_executors
+from dagster_smt.spark.java_classes import java_class
 from dagster_smt.spark.outcome_columns import (
     BITS,
     CHANGES,
@@ -57,7 +58,7 @@ def _takes(session: SparkSession) -> bool:
     """
     if has_remote_executors(session) or not has_lane(session):
         return False
-    version = session._jvm.java.lang.System.getProperty("java.specification.version")  # type: ignore[union-attr]
+    version = java_class(session, "java.lang.System").getProperty("java.specification.version")
     return version.isdigit() and int(version) >= _OLDEST_JAVA
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
+from dagster_smt.spark.java_classes import java_class
 from dagster_smt.tables.erasure.row_erasure import LakeTable
 from dagster_smt.tables.locations import location_of
 from dagster_smt.tables.sinks.delta import DeltaTable
@@ -74,11 +75,12 @@ class HadoopFiles:
     """
 
     def __init__(self, session: SparkSession):
-        self.jvm: Any = session._jvm
+        self.session = session
+        self.path_class: Any = java_class(session, "org.apache.hadoop.fs.Path")
         self.configuration: Any = session._jsparkSession.sessionState().newHadoopConf()
 
     def _path(self, text: str) -> Any:
-        return self.jvm.org.apache.hadoop.fs.Path(text)
+        return self.path_class(text)
 
     def below(self, folder: str) -> Iterator[StoredFile]:
         """Yields all files under ``folder``, including hidden files."""
@@ -96,7 +98,7 @@ class HadoopFiles:
         path = self._path(file.path)
         stream = path.getFileSystem(self.configuration).open(path)
         try:
-            return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+            return bytes(java_class(self.session, "org.apache.commons.io.IOUtils").toByteArray(stream))
         finally:
             stream.close()
 

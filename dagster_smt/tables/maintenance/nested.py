@@ -9,6 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from dagster_smt.spark.java_classes import java_class
+
 _DEPTH = 4
 _SPECIAL = re.compile(r"([\\{}\[\]*?])")
 
@@ -21,7 +23,7 @@ def tables_inside(session: SparkSession, location: str) -> list[str]:
         location: The folder of the outer table, as a URI.
     """
     try:
-        path = session._jvm.org.apache.hadoop.fs.Path  # type: ignore[union-attr]
+        path = java_class(session, "org.apache.hadoop.fs.Path")
         configuration = session._jsparkSession.sessionState().newHadoopConf()
         files = path(location).getFileSystem(configuration)
     except Exception:  # noqa: BLE001 - of Py4J or Python: a Connect session has no JVM here

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.model.topics.layout import OWN_PREFIX, TIMES, Layout, path_text, size_in_bytes
+from dagster_smt.spark.java_classes import java_class
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import nullable
 from dagster_smt.tables.layout_problems import added_name
@@ -127,7 +128,7 @@ def create_generated(
     """
     table, path = place
     try:
-        jvm: Any = session._jvm
+        delta = java_class(session, "io.delta.tables.DeltaTable")
         gateway: Any = session.sparkContext._gateway
     except Exception:  # noqa: BLE001 - what PySpark raises depends on its version
         hint = "use a classic session, or leave the transform out of partition_by"
@@ -135,17 +136,16 @@ def create_generated(
         raise UnsupportedError(Problem("SMT569", "partition_by", statement, hint)) from None
     if path and hides_paths(session):  # the builder takes no name of three parts
         session.catalog.setCurrentCatalog(SESSION_CATALOG)
-    delta = jvm.io.delta.tables.DeltaTable
     builder = delta.create(session._jsparkSession)
     builder = builder.tableName(table) if table else builder.location(path)
-    builder = builder.addColumns(jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json()))
+    builder = builder.addColumns(java_class(session, "org.apache.spark.sql.types.DataType").fromJson(columns.json()))
     for field in layout.partition_by:
         if field.transform in TIMES:
             kind, expression = _EXPRESSIONS[field.transform]
             column = delta.columnBuilder(session._jsparkSession, added_name(field)).dataType(kind)
             builder = builder.addColumn(column.generatedAlwaysAs(expression.format(quoted(field.path[0]))).build())
     # partitionedBy takes a variable number of names, which Py4J can only pass as a Java array
-    names = gateway.new_array(jvm.java.lang.String, len(layout.partition_by))
+    names = gateway.new_array(java_class(session, "java.lang.String"), len(layout.partition_by))
     for number, name in enumerate(partition_columns(layout)):
         names[number] = name
     builder = builder.partitionedBy(names)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from dagster_smt.spark.java_classes import java_class
 from dagster_smt.spark.packages import SETTINGS
 from dagster_smt.tables.sinks.delta_history import Commit
 
@@ -35,9 +36,9 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         version = snapshot.version()
         if version < 0:  # the table does not exist
             return None
-        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
         # if a catalog coordinates the commits, the file of the newest commit may have a name of its own
-        file = delta.util.DeltaCommitFileProvider.apply(snapshot).deltaFile(version)
+        provider = java_class(session, "org.apache.spark.sql.delta.util.DeltaCommitFileProvider")
+        file = provider.apply(snapshot).deltaFile(version)
         lines = log.store().readAsIterator(file, log.newDeltaHadoopConf())
     except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
         return None
@@ -102,11 +103,10 @@ def note_vacuum(session: SparkSession, path: str, table: str | None, version: in
         version: The version up to which the files have been removed. The log must still have this version.
     """
     try:
-        jvm = session._jvm
-        delta = jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
         log, _ = _log_and_snapshot(session, path, table)
-        info = delta.commands.LastVacuumInfo.apply(jvm.scala.Some(version))  # type: ignore[union-attr]
-        delta.commands.LastVacuumInfo.persistLastVacuumInfo(info, log)
+        last_vacuum_info = java_class(session, "org.apache.spark.sql.delta.commands.LastVacuumInfo")
+        info = last_vacuum_info.apply(java_class(session, "scala.Some")(version))
+        last_vacuum_info.persistLastVacuumInfo(info, log)
     except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
         return
 
@@ -138,7 +138,7 @@ def _log_and_snapshot(session: SparkSession, path: str, table: str | None) -> tu
     Raises:
         Exception: Py4J's or Python's error, if the session or the installed version of Delta lacks these classes.
     """
-    delta_log = session._jvm.org.apache.spark.sql.delta.DeltaLog  # type: ignore[union-attr]
+    delta_log = java_class(session, "org.apache.spark.sql.delta.DeltaLog")
     place = _identifier(session, table) if table else path
     log_and_snapshot = delta_log.forTableWithSnapshot(session._jsparkSession, place)
     return log_and_snapshot._1(), log_and_snapshot._2()
@@ -166,13 +166,12 @@ def _lines(session: SparkSession, lines: Any) -> Iterator[str]:
     Py4J sends a string of more than 8,192 characters in two packets. The second packet waits until the first has been
     acknowledged, which takes 40 milliseconds. A state is often that long, so a line is read in pieces.
     """
-    jvm = session._jvm
     while lines.hasNext():
-        text = jvm.scala.collection.mutable.StringBuilder()  # type: ignore[union-attr]
+        text = java_class(session, "scala.collection.mutable.StringBuilder")()
         # lines.next() would send the whole line to Python at once
         lines.take(1).addString(text)
         # Java counts an emoji as two characters; a piece that ended between the two would damage both halves
-        line = jvm.java.lang.StringBuilder(text)  # type: ignore[union-attr]
+        line = java_class(session, "java.lang.StringBuilder")(text)
         left, start, pieces = line.codePointCount(0, line.length()), 0, []
         while left:
             count = min(left, _PIECE)
