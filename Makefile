@@ -11,6 +11,8 @@ ARGS ?=
 PARALLEL ?= -n 3 --dist worksteal
 # What a new class owes, and the house rules: seconds, without Spark.
 OWED := tests/transforms tests/effects tests/authoring tests/test_project.py tests/test_problem_codes.py tests/test_benchmarks.py
+# What an edit of a page owes: the tests that read pages.
+PAGES = $(filter-out $(OWED) $(addsuffix /%,$(OWED)),$(shell grep -l -r -E '"docs"|docs/' tests --include='test_*.py'))
 
 # Spark's Python workers must be this environment's; the JVM needs no other interface than the local one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -80,7 +82,7 @@ test-ui: setup ## Drive Dagster's web interface with a browser (Chromium, or CHR
 test-fast: setup ## Run the tests that need no Spark
 	@$(BIN)/python -m pytest -q $(PARALLEL) -m "not spark and not ui and not long" $(ARGS)
 
-check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, definitions, generated pages, the site, what a new class owes
+check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, definitions, generated pages, the site, what a class or a page owes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -88,7 +90,7 @@ check: setup $(INSTANCE)/dagster.yaml ## Lint, format, types, import rules, defi
 	$(BIN)/dg check defs
 	$(BIN)/python -m dagster_smt.tools.reference --check
 	@$(MAKE) -s docs-site
-	$(if $(OWED),$(BIN)/python -m pytest -q -m "not spark and not ui and not long" $(OWED))
+	$(if $(OWED),$(BIN)/python -m pytest -q -n 2 -m "not spark and not ui and not long" $(OWED) $(PAGES))
 
 bench: setup ## Measure against bare Spark (ARGS="--records 100000 --only lazy"; CONNECT=1: beside Kafka Connect, with targets; KAFKA=1: from a broker)
 	@$(BIN)/python -m benchmarks $(DEMO_KAFKA) $(if $(CONNECT),--connect) $(ARGS)
