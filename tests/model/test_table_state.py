@@ -90,6 +90,15 @@ def test_a_first_run_of_a_fixed_window_leaves_what_is_before_it_unread(held, bef
     assert replace(state, begins={("orders", 0): 4}, gaps=offsets_of(before)).unread == state.holes
 
 
+@pytest.mark.parametrize(("held", "before"), UNREAD.items())
+def test_progress_ends_where_the_next_run_begins(held, before):
+    state = TableState(1, "a", "records", held=offsets_of([Range("orders", 0, *held)]))
+    assert state.ends() == {"orders": {"0": 9}}
+    state = replace(state, begins={("orders", 0): 4})
+    assert state.ends() == {"orders": {"0": 4 if before else 9}}
+    assert replace(state, gaps=offsets_of(before)).ends() == {"orders": {"0": 9}}
+
+
 def test_holes_lie_between_what_is_held_and_were_in_the_source():
     assert STATE.holes == offsets_of([Range("orders", 0, 12, 20), Range("orders", 1, 5, 6)])
 

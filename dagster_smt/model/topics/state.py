@@ -234,13 +234,18 @@ class TableState:
         return self.held | self.gaps
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """Returns the end of the table's progress for each topic and partition: the end of its first range of offsets
-        that have been read or skipped. A table that has read 0 to 99 and 200 to 299 returns ``{"orders": {"0": 100}}``.
+        """Returns the end of the table's progress for each topic and partition: the first offset that has been neither
+        read nor skipped. A table that has read 0 to 99 and 200 to 299 returns ``{"orders": {"0": 100}}``.
         """
         passed = (self.covered | self.absent).parts
         ends_of_passed = {}
         for place, intervals in passed.items():
-            ends_of_passed[place] = intervals[0][1]
+            first, end = intervals[0]
+            begin = self.begins.get(place, first)
+            # the first window was a fixed one, and the next run reads the offsets before it
+            if begin < first:
+                end = begin
+            ends_of_passed[place] = end
         # a partition of which nothing has been read has the end at its beginning
         ends = {**self.begins, **ends_of_passed}
         return by_topic(ends)
