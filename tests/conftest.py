@@ -109,6 +109,7 @@ def spark(tmp_path_factory):
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")
+        .config("spark.python.daemon.module", "tests.python_daemon")
         .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.ui.explainMode", "simple")

@@ -32,7 +32,7 @@ CONF = {
 def main(folder: str) -> None:
     need_packages(["kafka"])
     session = SparkSessionResource(conf={**CONF, "spark.eventLog.dir": f"file://{folder}"}).spark_session
-    topics = KafkaTopics("127.0.0.1:1", OPTIONS)
+    topics = KafkaTopics("127.0.0.1:1", OPTIONS, timeout=1)
     headers = "CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>) AS headers"
     frame = session.sql(f"SELECT X'61' AS key, X'61' AS value, 'orders' AS topic, {headers}")
     with contextlib.suppress(Exception):

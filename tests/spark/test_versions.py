@@ -33,7 +33,7 @@ from dagster_smt.tables.sinks.replaced_rows import procedure_argument
 
 def session_of(version, scala=None):
     properties = SimpleNamespace(versionNumberString=lambda: scala)
-    jvm = SimpleNamespace(scala=SimpleNamespace(util=SimpleNamespace(Properties=properties)))
+    jvm = SimpleNamespace(**{"scala.util.Properties": properties})
     return SimpleNamespace(version=version, _jvm=jvm) if scala else SimpleNamespace(version=version)
 
 
