@@ -130,7 +130,7 @@ TOPICS = {
 }
 
 
-@pytest.mark.parametrize("place", ["kafka", "file_topics", ""])
+@pytest.mark.parametrize("place", ["kafka", "file_topics", pytest.param("", marks=pytest.mark.long)])
 @pytest.mark.parametrize(("topic", "taken"), TOPICS.values(), ids=TOPICS)
 def test_a_topic_that_takes_no_records_fails_the_record(spark, monkeypatch, topic, taken, place):
     chain = chain_of_kafka(("RegexRouter", {"regex": "raw\\.us", "replacement": topic}))

@@ -68,6 +68,8 @@ PART_OF_ANOTHER = (
     "two runs at once, from and to a broker",
     "a rebuild again with a mended chain",
     "records of others in file topics",
+    "a bronze table is filled later",
+    "timestamps in nanoseconds",
 )
 """Ways that others go, too, and further, or that take long: these are long."""
 

@@ -135,7 +135,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("stages", "allowed", "refused"), OTHERS)
-@pytest.mark.parametrize("kind", ["asset", "assets", "op"])
+@pytest.mark.parametrize("kind", ["asset", pytest.param("assets", marks=pytest.mark.long), "op"])
 def test_another_chain_in_the_run_config_is_refused_before_anything_is_read(tmp_path, kind, stages, allowed, refused):
     source = {"chain": stages, "table": table(tmp_path, "people"), "sink": DeltaSink(tmp_path / "lake")}
     source |= {"allow_chain_override": allowed}

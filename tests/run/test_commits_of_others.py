@@ -10,6 +10,7 @@ from dagster_smt.model.windows.window import Range
 from dagster_smt.run import attempt
 from dagster_smt.tables.sinks.merge import shared_setting
 from dagster_smt.tables.window_request import WindowRequest
+from tests.quick import quick
 from tests.run.world import World, order, window
 
 RECORDS_EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"
@@ -65,7 +66,7 @@ def note(log, version):
     (log / f"{version:020}.json").write_text(json.dumps({"commitInfo": info}) + "\n")
 
 
-@pytest.mark.parametrize("others", [1, 29, 30, 75])
+@pytest.mark.parametrize("others", quick([1, 29, 30, 75], 29, 75))
 def test_progress_is_found_behind_any_number_of_commits_of_others(world, others):
     world.run()
     log = world.folder / "table" / "_delta_log"

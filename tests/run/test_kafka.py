@@ -200,7 +200,12 @@ def test_windows(world):
 
 @pytest.mark.parametrize(
     ("start", "offsets"),
-    [("earliest", [0, 1, 2, 3]), ("latest", [3]), ("group:connect-{}", [2, 3]), ("2000", [1, 2, 3])],
+    [
+        pytest.param("earliest", [0, 1, 2, 3], marks=pytest.mark.long),
+        ("latest", [3]),
+        ("group:connect-{}", [2, 3]),
+        pytest.param("2000", [1, 2, 3], marks=pytest.mark.long),
+    ],
 )
 def test_where_a_table_begins(world, start, offsets):
     from dagster_smt.tables.kafka.client import Committed

@@ -11,6 +11,7 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink, KafkaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
+from tests.quick import quick
 from tests.run.dying import Died
 from tests.run.test_kafka import World, lose, refused, transaction
 from tests.run.world import ROUTE, order
@@ -32,7 +33,7 @@ SINKS = {
 }
 
 
-@pytest.mark.parametrize("sink", SINKS)
+@pytest.mark.parametrize("sink", quick(SINKS, "delta", "kafka"))
 def test_a_topic_that_holds_nothing_begins_once(world, sink):
     """Whatever the start: what comes after the first look is read, what is deleted after it is told."""
     expired = world.name("expired")
@@ -47,7 +48,7 @@ def test_a_topic_that_holds_nothing_begins_once(world, sink):
     assert world.run(spec).records_in == 8
 
 
-@pytest.mark.parametrize("start", ["latest", "2040-01-01", "group:other-{}"])
+@pytest.mark.parametrize("start", quick(["latest", "2040-01-01", "group:other-{}"], "latest", "group:other-{}"))
 def test_a_group_begins_once_wherever_it_begins(world, start):
     """Without a table to look at, only what the group has committed says so."""
     world.there.make(world.orders)

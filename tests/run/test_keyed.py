@@ -184,6 +184,7 @@ SEED = int(os.environ.get("SEED", "1"))
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(SEED, SEED + HISTORIES - 1))]
 
 
+@pytest.mark.parametrize("keys", ["delta", pytest.param("iceberg", marks=pytest.mark.long)], indirect=True)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_table_is_the_fold_of_what_was_read(seed, keys):
     runs = Runs(keys, History(seed), seed)

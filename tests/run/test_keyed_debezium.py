@@ -63,7 +63,7 @@ CASES = [
     pytest.param("avro", "mysql", "delete-to-tombstone", "iceberg", marks=pytest.mark.long),
     pytest.param("avro", "mysql", "tombstone", "delta", marks=pytest.mark.long),
     pytest.param("json", "mysql", "rewrite", "iceberg", marks=pytest.mark.long),
-    ("envelopes", "mysql", "rewrite-with-tombstone", "iceberg"),
+    pytest.param("envelopes", "mysql", "rewrite-with-tombstone", "iceberg", marks=pytest.mark.long),
 ]
 
 

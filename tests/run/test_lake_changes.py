@@ -182,6 +182,7 @@ def emptied(lake):
     lake.sql(f"DELETE FROM {lake.name}")
 
 
+@pytest.mark.parametrize("lake", ["delta", LONG_ICEBERG], indirect=True)
 @pytest.mark.parametrize("change", [pytest.param(overwritten, marks=pytest.mark.long), emptied])
 def test_a_table_that_somebody_replaced_is_refused_until_somebody_says_what_holds(lake, change):
     lake.three_runs()
@@ -201,6 +202,7 @@ def test_a_table_that_somebody_replaced_is_refused_until_somebody_says_what_hold
     assert lake.run(rebuild=True).records_in == 7 and lake.held() == [*ALL, ("orders", 6)]
 
 
+@pytest.mark.parametrize("lake", ["delta", LONG_ICEBERG], indirect=True)
 def test_rows_that_somebody_deleted_are_named_and_can_be_settled(lake):
     lake.three_runs()
     lake.sql(f"DELETE FROM {lake.name} WHERE offset IN (1, 4)")
@@ -317,11 +319,11 @@ def expired(lake):
             segment.unlink()
 
 
-MORE_WRONG = (vanished, expired)
+MORE_WRONG = (failing, vanished, expired)
 
 
 @pytest.mark.parametrize("lake", ["delta", LONG_ICEBERG], indirect=True)
-@pytest.mark.parametrize("wrong", [unreadable, failing, *(pytest.param(w, marks=pytest.mark.long) for w in MORE_WRONG)])
+@pytest.mark.parametrize("wrong", [unreadable, *(pytest.param(w, marks=pytest.mark.long) for w in MORE_WRONG)])
 def test_a_rebuild_keeps_the_rows_of_topics_that_it_cannot_read_again(lake, wrong):
     two_topics(lake)
     there, state = lake.held(), lake.state

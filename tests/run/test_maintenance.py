@@ -176,7 +176,7 @@ def test_the_folder_of_an_iceberg_table_may_hold_another_table(iceberg, spark):
     assert inner.offsets() == [0, 1]
 
 
-@pytest.mark.parametrize("below", ["inner", "a[b]/c*/inner"])
+@pytest.mark.parametrize("below", [pytest.param("inner", marks=pytest.mark.long), "a[b]/c*/inner"])
 def test_vacuum_is_refused_while_the_folder_holds_another_table(delta, spark, below):
     inner = Lake(delta.folder / "inner", spark, DeltaSink(Path(delta.sink.path) / below))
     inner.grow()

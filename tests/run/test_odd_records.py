@@ -44,7 +44,7 @@ def fates_in_the_interpreter(spec, rows):
 @pytest.mark.parametrize(
     ("kind", "seed", "count"),
     [
-        ("json_schema", 3, 120),
+        pytest.param("json_schema", 3, 120, marks=pytest.mark.long),
         ("avro", 3, 120),
         *(
             pytest.param(kind, seed, 1_000, marks=pytest.mark.long)

@@ -13,7 +13,7 @@ from tests import kafka
 from tests.run.world import CHAIN, World, mixed, order
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-LONG = ("iceberg", "file topics")
+LONG = ("iceberg", "file topics", "kafka")
 FAILED = [("orders", 2), ("orders", 7)]
 
 
@@ -121,7 +121,7 @@ def test_each_failed_record_has_one_letter_after_two_runs_at_once(letters, monke
     assert letters.run().status == "empty"
 
 
-@pytest.mark.parametrize("letters", ["file topics", "delta"], indirect=True)
+@pytest.mark.parametrize("letters", ["file topics", pytest.param("delta", marks=pytest.mark.long)], indirect=True)
 def test_who_has_lost_before_publishes_nothing(letters, monkeypatch):
     """Another run, with a window of its own, commits while this one evaluates."""
     mixed(letters.world)

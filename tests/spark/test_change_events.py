@@ -169,7 +169,7 @@ SENT = {
 }
 
 
-@pytest.mark.parametrize("name", quick(SENT, "envelope", "tombstones", "rows that a stage took apart"))
+@pytest.mark.parametrize("name", quick(SENT, "envelope", "tombstones"))
 def test_messages_of_an_outbox_agree(spark, name):
     compare(spark, Example(schema_from_json(OUTBOX), SENT[name], rows(MESSAGES)))
 

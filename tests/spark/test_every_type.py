@@ -104,7 +104,7 @@ REPLACEMENTS = [{}, {"replacement": "7"}, {"replacement": "1e400"}, {"replacemen
 
 
 @pytest.mark.parametrize("schema", quick(SCHEMAS, "default"))
-@pytest.mark.parametrize("replacement", quick(REPLACEMENTS, *REPLACEMENTS[:3]))
+@pytest.mark.parametrize("replacement", quick(REPLACEMENTS, REPLACEMENTS[0]))
 def test_mask(spark, schema, replacement):
     stages = accepted(lambda name: stage("MaskField$Value", fields=[name], **replacement), SCHEMAS[schema])
     assert len(stages) >= 7

@@ -136,7 +136,7 @@ def test_a_state_of_many_topics(sink):
     assert result == big and result.held == held and result.gaps == OffsetSet()
 
 
-@over(KINDS)
+@over(ONE_OF_EACH)
 def test_rows_without_a_state(sink):
     """As dead letters come into a table that many runs add to."""
     table = sink.open()

@@ -95,7 +95,7 @@ TIMES = (50, 10, 30, 30, 20, 40, 90)
 OFFSETS_AT = {-5: 0, 10: 0, 50: 0, 51: 6, 90: 6, 91: 7}
 
 
-@pytest.mark.parametrize("kind", quick(KINDS, "lines", "delta", "kafka"), indirect=True)
+@pytest.mark.parametrize("kind", quick(KINDS, "lines", "kafka"), indirect=True)
 def test_offsets_at_of_unordered_timestamps(kind):
     kind.add(placed("orders", 0, at(*TIMES[:3])))
     kind.add([*placed("orders", 0, at(*TIMES[3:])), *placed("orders", 1, at(30, 30, 60))])
