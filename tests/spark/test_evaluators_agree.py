@@ -40,7 +40,7 @@ FRAME = pa.schema(
     ]
 )
 SLOW = settings(
-    max_examples=int(__import__("os").environ.get("SPARK_EXAMPLES", "6")),
+    max_examples=int(__import__("os").environ.get("SPARK_EXAMPLES", "10")),
     deadline=None,
     database=None,
     derandomize=not __import__("os").environ.get("HYPOTHESIS_SEARCH"),

@@ -75,12 +75,12 @@ class HadoopFiles:
     """
 
     def __init__(self, session: SparkSession):
-        self.session = session
-        self.path_class: Any = java_class(session, "org.apache.hadoop.fs.Path")
+        self._path_class: Any = java_class(session, "org.apache.hadoop.fs.Path")
+        self._io_utils: Any = java_class(session, "org.apache.commons.io.IOUtils")
         self.configuration: Any = session._jsparkSession.sessionState().newHadoopConf()
 
     def _path(self, text: str) -> Any:
-        return self.path_class(text)
+        return self._path_class(text)
 
     def below(self, folder: str) -> Iterator[StoredFile]:
         """Yields all files under ``folder``, including hidden files."""
@@ -98,7 +98,7 @@ class HadoopFiles:
         path = self._path(file.path)
         stream = path.getFileSystem(self.configuration).open(path)
         try:
-            return bytes(java_class(self.session, "org.apache.commons.io.IOUtils").toByteArray(stream))
+            return bytes(self._io_utils.toByteArray(stream))
         finally:
             stream.close()
 
