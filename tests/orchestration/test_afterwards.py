@@ -73,7 +73,7 @@ def people(tmp_path_factory):
 
 
 # of each set of checks one place, and what nothing but the metadata needs
-QUICK = [f"{FACTS}.{name}" for name in ("open_table", "open_source", "_residue")]
+QUICK = [f"{FACTS}.{name}" for name in ("open_table", "open_source", "_differences", "contract_problems", "_residue")]
 
 
 @pytest.mark.parametrize("place", quick(PLACES, *QUICK, f"{EXECUTION}.run_metadata", "every check"))

@@ -90,10 +90,9 @@ def damaged(case):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
 def test_a_wrong_expectation_is_noticed(path):
-    """The comparison is not so lenient that it accepts anything: a third of the cases shows it."""
-    cases = cases_of(path)[::3]
-    equal = {v.id for v in run_cases(cases).verdicts if v.verdict == EQUAL}
-    wrong = [c for c in map(damaged, cases) if c is not None and c["id"] in equal]
+    """The comparison is not so lenient that it accepts anything."""
+    equal = {v.id for v in run_cases(cases_of(path)).verdicts if v.verdict == EQUAL}
+    wrong = [c for c in map(damaged, cases_of(path)) if c is not None and c["id"] in equal]
     for case in wrong:
         case["tags"], case["alternatives"] = [], []
     assert {v.id for v in run_cases(wrong).verdicts if v.verdict == EQUAL} == set()

@@ -172,7 +172,10 @@ QUICK = (
     "one schema",
     "another schema later",
     "a schema that nobody knows, first",
+    "schemas that clash",
+    "what Python reads",
     "keys of two",
+    "a key that cannot be read",
 )
 """Windows of each kind; CI plays these, the others are long."""
 

@@ -137,7 +137,7 @@ LAYOUTS = [
 LAYOUTS = [(*case, ("path", "name")[number % 2]) for number, case in enumerate(LAYOUTS)]
 
 
-QUICK_LAYOUTS = (1, 9)
+QUICK_LAYOUTS = (1, 6, 9)
 """Each format with transforms, with clustering and with an odd name; the others are long."""
 
 
@@ -170,7 +170,7 @@ NOTES = {
 }
 
 
-QUICK_NOTES = [("delta", 2, "name"), ("iceberg", 2, "path")]
+QUICK_NOTES = [("delta", 0, "path"), ("delta", 2, "name"), ("iceberg", 1, "name"), ("iceberg", 2, "path")]
 """Every format, layout and form of a table's name at least once; all other combinations are long."""
 
 

@@ -155,8 +155,8 @@ CHAINS = [
 
 
 QUICK = (
-    *("at least", "what is dropped", "topics", "a guard that only the record knows"),
-    *("Aiven's", "one after the other", "a range of times"),
+    *("at least", "what is dropped", "by partition", "as a text", "topics", "a guard that only the record knows"),
+    *("Aiven's", "one after the other", "times from", "a range of times", "behind a change"),
 )
 """Chains of each kind: CI plays these, the others are long; of all of them the plan is tested without Spark."""
 
