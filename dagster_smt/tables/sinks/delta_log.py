@@ -166,12 +166,14 @@ def _lines(session: SparkSession, lines: Any) -> Iterator[str]:
     Py4J sends a string of more than 8,192 characters in two packets. The second packet waits until the first has been
     acknowledged, which takes 40 milliseconds. A state is often that long, so a line is read in pieces.
     """
+    scala_builder = java_class(session, "scala.collection.mutable.StringBuilder")
+    java_builder = java_class(session, "java.lang.StringBuilder")
     while lines.hasNext():
-        text = java_class(session, "scala.collection.mutable.StringBuilder")()
+        text = scala_builder()
         # lines.next() would send the whole line to Python at once
         lines.take(1).addString(text)
         # Java counts an emoji as two characters; a piece that ended between the two would damage both halves
-        line = java_class(session, "java.lang.StringBuilder")(text)
+        line = java_builder(text)
         left, start, pieces = line.codePointCount(0, line.length()), 0, []
         while left:
             count = min(left, _PIECE)

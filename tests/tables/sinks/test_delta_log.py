@@ -1,6 +1,8 @@
 """What a Delta table's log says of its last commit is what ``DESCRIBE HISTORY`` says."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +11,7 @@ from pyspark.sql import functions as F
 from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import delta
 from dagster_smt.tables.sinks.delta_history import commit_of
-from dagster_smt.tables.sinks.delta_log import is_absent, last_commit
+from dagster_smt.tables.sinks.delta_log import is_absent, last_commit, note_vacuum
 
 NAME = "of_log.`a`"
 LONG = "ä€😀" * 7_001  # as long as the states of tables with many topics
@@ -56,6 +58,13 @@ def test_the_last_commit(spark, tables, kind):
 )
 def test_what_cannot_be_said(spark, path, table):
     assert last_commit(spark, path, table) is None
+
+
+def test_a_vacuum_is_recorded_where_delta_looks_for_it(spark, tables):
+    """The function is silent if a class of Delta has another name, so only the file shows that it has run."""
+    note_vacuum(spark, tables["path"], None, 3)
+    record = Path(tables["path"]) / "_delta_log/_last_vacuum_info"
+    assert json.loads(record.read_text("utf-8"))["latestCommitVersionOutsideOfRetentionWindow"] == 3
 
 
 def test_an_absent_table_costs_no_exception(spark, tables, tmp_path):
